@@ -219,6 +219,12 @@ static const struct schema_field preview_fields[] = {
 const struct schema api_policy_preview = {
     .name = "PolicyPreview", .fields = preview_fields, .one_at_least = true};
 
+static const struct schema_field advice_fields[] = {
+    {STRING("advice", 2, API_MAX_ADVICE), .required = true, .text = true},
+    {0},
+};
+const struct schema api_advice = {.name = "AdvicePublished", .fields = advice_fields};
+
 static const struct schema_field sim_advance_fields[] = {
     {NUMBER("to_s", 0, API_MAX_TIME_S), .required = true},
     {0},

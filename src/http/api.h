@@ -64,6 +64,8 @@
     X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, true)      \
     X(preview_policy, POST, "/v1/policy/preview", OPERATOR, NULL, &api_policy_preview,   \
       true)                                                                              \
+    X(advice, GET, "/v1/advice", VIEWER, "days", NULL, false)                            \
+    X(publish_advice, PUT, "/v1/advice", OPERATOR, NULL, &api_advice, true)              \
     X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, true)      \
     X(list_quotas, GET, "/v1/quotas", VIEWER, NULL, NULL, false)                         \
     X(set_quota, PUT, "/v1/quotas/{user}", OPERATOR, NULL, &api_quota, true)             \
@@ -85,11 +87,12 @@
 #define API_MAX_TIME_S   1e11 /* since 1970: past the year 5000 */
 #define API_MAX_PAGE     1000
 #define API_MAX_PRIORITY 1000000
-#define API_MAX_GRACE_S  86400 /* of a stop */
-#define API_MAX_SHARE    2     /* jobs the planner seats on one GPU */
-#define API_MAX_REPORTS  512   /* in one request */
-#define API_MAX_REPORT   2048  /* bytes of one: PROBE_REPORT_MAX_LINE */
-#define API_RUN_BYTES    32    /* of a probe's run: hex digits */
+#define API_MAX_GRACE_S  86400  /* of a stop */
+#define API_MAX_SHARE    2      /* jobs the planner seats on one GPU */
+#define API_MAX_REPORTS  512    /* in one request */
+#define API_MAX_REPORT   2048   /* bytes of one: PROBE_REPORT_MAX_LINE */
+#define API_RUN_BYTES    32     /* of a probe's run: hex digits */
+#define API_MAX_ADVICE   500000 /* bytes: a body has a megabyte, and JSON in it quotes */
 #define API_DEFAULT_PAGE 100
 
 extern const struct schema api_job_request;    /* JobRequest */
@@ -104,6 +107,7 @@ extern const struct schema api_reports;        /* Reports */
 extern const struct schema api_job_token;      /* JobTokenRequest */
 extern const struct schema api_policy_update;  /* PolicyUpdate */
 extern const struct schema api_policy_preview; /* PolicyPreview */
+extern const struct schema api_advice;         /* AdvicePublished */
 extern const struct schema api_sim_advance;    /* SimAdvance */
 extern const struct schema api_quota;          /* QuotaUpdate */
 extern const struct schema api_token_request;  /* TokenRequest */

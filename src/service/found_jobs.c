@@ -215,6 +215,16 @@ static void sit_outside(struct service *s, struct record *r, const struct engine
     mark_taken(s, r, true);
 }
 
+/* Did the engine take GPUs of another type than the planner would have? */
+static void compare_advice(const struct service *s, struct record *r,
+                           const struct engine_event *e)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+
+    if (!isnan(r->advised_s) && e->device_count > 0)
+        r->advised_elsewhere = c->devices[e->devices[0]].type != r->advised_type;
+}
+
 void found_jobs_started(struct service *s, struct record *r, const struct engine_event *e)
 {
     bool again = r->phase >= PHASE_STARTING && r->phase <= PHASE_RUNNING;
@@ -223,8 +233,10 @@ void found_jobs_started(struct service *s, struct record *r, const struct engine
 
     if (r->phase >= PHASE_LEAVING)
         return;
-    if (!again) /* else it was adopted: the same attempt */
+    if (!again) { /* else it was adopted: the same attempt */
         r->attempt++;
+        compare_advice(s, r, e);
+    }
     if (r->final ||
         loop_seat(s->loop, r->id, e->devices, e->device_count, e->at_s, &err) < 0)
         sit_outside(s, r, e, &err);

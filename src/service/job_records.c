@@ -179,6 +179,9 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     if (r->ref[0]) {
         json_out_key_string(&json, "ref", r->ref);
         json_out_key_string(&json, "hosts", r->hosts);
+        json_out_key_number(&json, "advised_s", r->advised_s);
+        json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
+        json_out_key_number(&json, "advised_moves", r->advised_moves);
     }
     if (r->leaving_holds) {
         json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
@@ -243,6 +246,9 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->ref, sizeof(r->ref), code ? code : "");
     code = json_member_string(root, "hosts");
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
+    r->advised_s = json_member_number(root, "advised_s", NAN);
+    r->advised_elsewhere = json_member_number(root, "advised_elsewhere", 0);
+    r->advised_moves = json_member_number(root, "advised_moves", 0);
     json_doc_destroy(doc);
 }
 
@@ -417,7 +423,7 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->told_s = NAN;
-    record->began_s = record->reference_s = NAN;
+    record->began_s = record->reference_s = record->advised_s = NAN;
     record->reference_type = -1;
     record->scaling = REPLICAS_NEW;
     record->promise = PROMISE_NEW;

@@ -61,6 +61,11 @@ struct record {
     char ref[RECORD_REF_SIZE]; /* what the engine it was found in calls it; "": ours */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
     uint64_t advised;              /* hash of what was advised last */
+    double advised_s;         /* the planner would have started it then; NaN: never */
+    int advised_type;         /* on GPUs of this type */
+    double advised_elsewhere; /* 1: the engine took another type; 0: the same, or not
+                                 known */
+    double advised_moves;     /* that the planner would have made */
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
     int engine_count; /* devices of the attempt the engine was told of */

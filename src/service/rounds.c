@@ -160,6 +160,18 @@ static bool is_news(struct record *r, const struct decision *d)
     return true;
 }
 
+/* For GET /v1/advice; stored with the next step of the job. */
+static void note_advice(const struct service *s, struct record *r,
+                        const struct decision *d)
+{
+    if (strcmp(d->kind, "move") == 0)
+        r->advised_moves++;
+    if (strcmp(d->kind, "start") != 0 || d->device_count == 0 || !isnan(r->advised_s))
+        return;
+    r->advised_s = d->at_s;
+    r->advised_type = loop_cluster(s->loop)->devices[d->devices[0]].type;
+}
+
 /* What would have been done goes into the ledger, marked; nothing else happens. */
 static void advise(struct service *s, const struct round_result *result)
 {
@@ -173,6 +185,7 @@ static void advise(struct service *s, const struct round_result *result)
             continue;
         if (!tx)
             tx = tx_begin(s);
+        note_advice(s, r, &d);
         tx_advice(tx, r, &d);
     }
     for (size_t i = 0; i < result->action_count; i++)

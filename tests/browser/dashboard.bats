@@ -119,6 +119,15 @@ walk() { # NAME
     walk pages
 }
 
+@test "dashboard: what corgi advise says of Slurm's jobs" {
+    needs_browser
+    corgid_start
+    example=$BATS_TEST_DIRNAME/../../examples/slurm
+    "$CORGI_BIN/corgi" advise --from-slurm "$example/sacct.txt" --slurm-nodes "$example/sinfo.txt" --policy fifo \
+        --draws 2 --price 0.3 --publish --socket "$CORGID_SOCKET" > "$CORGID_DIR/advice"
+    walk advice
+}
+
 @test "dashboard: a quote as one types, then the job runs and is measured" {
     needs_browser
     corgid_start

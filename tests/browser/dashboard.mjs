@@ -18,7 +18,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const [walk, url, folder] = process.argv.slice(2);
 const { TOKEN: token, VIEWER: viewer, BROWSER: browser = "/usr/bin/chromium" } = process.env;
 const flags = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
-const pages = ["cluster", "jobs", "learning", "energy", "submit", "operate"];
+const pages = ["cluster", "jobs", "learning", "energy", "advice", "submit", "operate"];
 
 let expected = null; // errors of the console that belong to the walk
 const errors = [];
@@ -76,9 +76,32 @@ const walks = {
         await goTo(page, "learning");
         await page.waitForSelector(".heat td");
         assert.match(await text(page, ".heat"), /alone/);
+        await goTo(page, "advice");
+        await page.waitForSelector(".empty:has-text('corgi advise')");
         await goTo(page, "energy");
         await page.waitForSelector(".barcell");
         assert.match(await text(page, "main"), /against each job alone.*Cost.*EUR.*CO₂/);
+    },
+
+    // What corgi advise has published: the result, the days, who gains, how far to trust it.
+    async advice(page) {
+        await signIn(page);
+        await goTo(page, "advice");
+        await page.waitForSelector(".headline:has-text('Corgi would have')");
+        await page.waitForSelector(".chart canvas");
+        const said = await text(page, "main");
+        assert.match(said, /as it ran .*Corgi .*Energy day by day.*Who gains, who loses.*grace.*GPUs that are hardly used.*alan.*How well the replay met reality/);
+        const users = (await api(page, "/v1/advice")).published.advice.users;
+        assert.equal(await page.locator("[aria-label='Who gains and who loses'] tbody tr").count(), users.length);
+        for (const [width, height] of [[390, 844], [1440, 900]])
+            for (const colorScheme of ["light", "dark"]) {
+                await page.setViewportSize({ width, height });
+                await page.emulateMedia({ colorScheme });
+                await page.waitForTimeout(300);
+                assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), 0);
+                await page.screenshot({ path: join(folder, `advice-published-${width}-${colorScheme}.png`), fullPage: true });
+            }
+        await check(page, "advice");
     },
 
     // A quote as one types, a promise or none, the job runs, its rate is measured.

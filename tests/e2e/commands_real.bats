@@ -74,6 +74,17 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [[ $output == *"--gpus takes 64 at most: "* ]]
 }
 
+@test "advise: what it says is published, and the dashboard's route has it" {
+    corgid_start
+    example=$BATS_TEST_DIRNAME/../../examples/slurm
+    corgi advise --from-slurm "$example/sacct.txt" --slurm-nodes "$example/sinfo.txt" --policy fifo --draws 1 --publish
+    [ "$status" -eq 0 ]
+    holds /v1/advice '.published.advice | .replay.jobs == 180 and .policies[1].policy == "corgi"
+        and (.by_day | length == 4 and all(.gpu_kwh_was > 0)) and (.notes[0] | startswith("Corgi would have "))'
+    CORGID_SOCKET=/nowhere corgi advise --from-slurm "$example/sacct.txt" --policy fifo --draws 1 --publish
+    [ "$status" -eq 1 ]
+}
+
 @test "quote: promises, counter-offers and changes, and nothing is submitted" {
     corgid_start
     corgi quote --min-rate 0.01 --steps 1e6

@@ -557,6 +557,15 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     answered 200 '.until_s - .from_s == 1800 and .jobs == 0 and .proposed.joules < .present.joules'
     ask GET /v1/policy
     answered 200 '(.sleep | not)'
+    ask GET /v1/advice
+    answered 200 '(.watching | not) and (.days | length == 7) and .published == null'
+    said='{"version": 1, "policies": [{}, {}], "replay": {}, "users": []}'
+    ask PUT /v1/advice "$(jq -n --arg said "$said" '{advice: $said}')"
+    answered 200 '.at_s > 0'
+    ask GET "/v1/advice?days=2"
+    answered 200 ".published.by == \"$(id -un)\" and .published.advice == $said and (.days | length == 2)"
+    ask PUT /v1/advice '{"advice": "{\"version\": 1}"}'
+    answered 400 '.error.message | contains("corgi advise --json")'
     ask PUT /v1/quotas/ada '{"max_jobs": 7}'
     answered 200 '.user == "ada" and .max_jobs == 7'
     ask GET /v1/quotas

@@ -94,6 +94,9 @@ hand_in() {
     # what would have been done is in the ledger, and only that
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what = 'advise_start'")" -gt 0 ]
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from decisions where what not like 'advise_%'")" = 0 ]
+    # and by day, with the jobs that have started and those that Corgi would have started sooner
+    api GET /v1/advice | jq -e '.watching and (.days | map(.jobs) | add) >= 190 and
+        (.days | map(.sooner_jobs) | add) > 0 and (.days | map(.mean_sooner_s // 0) | max) > 0'
     # the line to the helper, and Slurm's own count of what it was asked by whomever
     [ "$(jq -r .op "$CORGID_DIR/requests" | sort -u | tr '\n' ' ')" = "conf hello jobs nodes " ]
 }

@@ -136,6 +136,10 @@ static void users_are_told_what_they_gain(void **state)
     assert_near(advice.users[1].wait_was_h, 4, 1e-9);
     assert_near(advice.users[1].wait_h, 0, 0.01);
     assert_true(advice.users[1].sooner.mean > 0);
+    assert_int_equal(gains_lot(&advice.users[1]), GAINS_GAINS);
+    assert_int_equal(advice.day_count, 1);
+    assert_near(advice.by_day[0].jobs, 2, 0);
+    assert_near(advice.by_day[0].wait_was_h, 2, 1e-9);
     assert_true(advice.users[1].broken_was > advice.users[0].broken_was);
     assert_int_equal(advice.fit.metered, 1);
     assert_near(advice.fit.metered_kwh, 1, 1e-9);

@@ -12,6 +12,7 @@
 
 #define SEEDS    3
 #define MAX_ROWS 8
+#define JOBS     10
 
 static const struct policy corgi = {.name = "corgi", .summary = "ours"};
 static const struct policy noshare = {.name = "corgi-noshare", .summary = "ours, less"};
@@ -23,6 +24,7 @@ static const struct policy evil = {.name = "</th><script>x</script>",
 
 static struct sweep_row rows[MAX_ROWS];
 static struct sim_result runs[MAX_ROWS][SEEDS];
+static struct sim_job_result job_results[MAX_ROWS][SEEDS][JOBS];
 static struct sweep sweep;
 static struct sweep_options options;
 
@@ -49,8 +51,16 @@ static void add_row(const struct policy *policy, double load, double kwh, double
         double j =
             3.6e6 * kwh * (1 + 0.2 * s) * (1 + 0.001 * (double)((i + (size_t)s) % 3));
 
-        runs[i][s] = (struct sim_result){.jobs = 10,
-                                         .finished = 10,
+        for (size_t k = 0; k < JOBS; k++)
+            job_results[i][s][k] = (struct sim_job_result){.wait_s = 360,
+                                                           .counted_s = 7200,
+                                                           .end_s = 7560,
+                                                           .joules = 3.6e6,
+                                                           .asked_s = 7200,
+                                                           .devices = 1};
+        runs[i][s] = (struct sim_result){.jobs = JOBS,
+                                         .job_results = job_results[i][s],
+                                         .finished = JOBS,
                                          .end_s = 86400,
                                          .work_h = 5,
                                          .useful_h = 4,
@@ -115,6 +125,44 @@ static void a_saving_is_against_the_best_that_keeps_promises(void **state)
     assert_true(facts.loads[0].lines[1].on_front && !facts.loads[0].lines[3].on_front);
     facts_fini(&facts);
     assert_says("<h1>Corgi saves 20.0 % energy against the strongest opponent");
+}
+
+/* Of ten requests two are services, three short ones, two on several GPUs. */
+static void who_gains_and_who_loses_is_told_by_kind(void **state)
+{
+    (void)state;
+    add_row(&corgi, 0.5, 80, 0.999);
+    add_row(&good, 0.5, 100, 0.999);
+    for (size_t i = 0; i < 2; i++)
+        for (int s = 0; s < SEEDS; s++)
+            for (size_t j = 0; j < 7; j++) {
+                struct sim_job_result *job = &job_results[i][s][j];
+                bool ours = i == 0;
+
+                if (j < 2) {
+                    job->service = true;
+                    job->violated_s = ours ? 72 : 720;
+                } else if (j < 5) {
+                    job->asked_s = 600;
+                    job->wait_s = ours ? 0 : 3600;
+                    job->end_s = ours ? 900 : 4500;
+                } else {
+                    job->devices = 4;
+                    job->end_s = ours ? 15120 : 7560;
+                    job->joules = ours ? 1.8e6 : 3.6e6;
+                }
+            }
+    assert_says("50 % load, against good</th>");
+    assert_says("<tr><th scope=\"row\">services</th><td>2</td><td>4.0</td><td>0.10</td>"
+                "<td>0.10</td><td>–</td><td>0.0 ±0.0</td><td>10.00</td><td>1.00</td><td "
+                "class=\"text saves\">gains</td></tr>");
+    assert_says("<tr><th scope=\"row\">training of up to an hour</th><td>3</td><td>0.8</"
+                "td><td>1.00</td><td>0.00</td><td>+80.0 ±0.0</td><td>0.0 ±0.0</td>"
+                "<td>0.00</td><td>0.00</td><td class=\"text saves\">gains</td></tr>");
+    assert_says("<tr><th scope=\"row\">training on several GPUs</th><td>2</td>"
+                "<td>16.0</td><td>0.10</td><td>0.10</td><td>−100.0 ±0.0</td><td>+50.0 "
+                "±0.0</td><td>0.00</td><td>0.00</td><td class=\"text costs\">loses</td>");
+    assert_says("<tr><th scope=\"row\">longer training</th><td>3</td><td>6.0</td>");
 }
 
 static void losing_is_said_plainly(void **state)
@@ -397,6 +445,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_saving_is_against_the_best_that_keeps_promises, set_up),
+        cmocka_unit_test_setup(who_gains_and_who_loses_is_told_by_kind, set_up),
         cmocka_unit_test_setup(losing_is_said_plainly, set_up),
         cmocka_unit_test_setup(broken_promises_are_no_saving, set_up),
         cmocka_unit_test_setup(a_small_difference_is_unclear, set_up),

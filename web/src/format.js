@@ -10,10 +10,11 @@ export function isNumber(x) {
 export function digits(x) {
     if (!isNumber(x)) return none;
     const size = Math.abs(x);
+    const sign = x < 0 ? "−" : "";
     if (size === 0) return "0";
-    if (size >= 1e6 || size < 1e-3) return x.toExponential(2).replace("e+", "e");
-    if (size >= 100) return Math.round(x).toLocaleString("en");
-    return String(Number(x.toPrecision(3)));
+    if (size >= 1e6 || size < 1e-3) return sign + size.toExponential(2).replace("e+", "e");
+    if (size >= 100) return sign + Math.round(size).toLocaleString("en");
+    return sign + String(Number(size.toPrecision(3)));
 }
 
 function scaled(x, unit, steps) {

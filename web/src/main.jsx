@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { takeTokenFromAddress } from "./api.js";
 import { live, start, useLive } from "./live.js";
+import { Advice } from "./pages/advice.jsx";
 import { Cluster } from "./pages/cluster.jsx";
 import { Energy } from "./pages/energy.jsx";
 import { Job } from "./pages/job.jsx";
@@ -15,7 +16,7 @@ import "./style.css";
 import { TopBar } from "./topbar.jsx";
 import { Empty } from "./ui.jsx";
 
-const pages = { cluster: Cluster, jobs: Jobs, learning: Learning, energy: Energy, submit: Submit, operate: Operate };
+const pages = { cluster: Cluster, jobs: Jobs, learning: Learning, energy: Energy, advice: Advice, submit: Submit, operate: Operate };
 
 function Page({ route }) {
     const [name, id] = route.parts;

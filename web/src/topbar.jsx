@@ -10,6 +10,7 @@ const pages = [
     ["jobs", "Jobs"],
     ["learning", "Learning"],
     ["energy", "Energy"],
+    ["advice", "Advice"],
     ["submit", "Submit"],
     ["operate", "Operate"],
 ];

@@ -11,111 +11,64 @@
 #define HOUR_S 3600.0
 #define DAY_S  86400.0
 
-/* One user's sums in one draw. */
-struct user_sums {
-    double took_was_s, took_s; /* from submission to end */
-    double joules_was, joules;
-    double wait_s;
-    double counted_was_s, violated_was_s, counted_s, violated_s;
-};
-
-static void add_draw(struct user_sums *sums, const struct slurm *slurm,
-                     const struct real_schedule *real, const struct sim_result *was,
-                     const struct sim_result *corgi)
+static int owner_of(const void *ctx, size_t job, const struct sim_job_result *result)
 {
-    for (size_t i = 0; i < slurm->arrivals.count; i++) {
-        const struct arrival *a = &slurm->arrivals.items[i];
-        const struct sim_job_result *before = &was->job_results[i];
-        const struct sim_job_result *after = &corgi->job_results[i];
-        struct user_sums *u = &sums[a->owner];
+    const struct slurm *slurm = ctx;
 
-        u->joules_was += before->joules;
-        u->joules += after->joules;
-        u->counted_was_s += before->counted_s;
-        u->violated_was_s += before->violated_s;
-        u->counted_s += after->counted_s;
-        u->violated_s += after->violated_s;
-        u->wait_s += isnan(after->wait_s) ? 0 : after->wait_s;
-        if (isnan(after->end_s)) /* refused: nothing to compare */
-            continue;
-        u->took_was_s += real->stays[i].end_s - a->at_s;
-        u->took_s += after->end_s - a->at_s;
-    }
+    (void)result;
+    return slurm->arrivals.items[job].owner;
 }
 
-static double percent_less(double was, double now)
+static const char *owner_name(const void *ctx, int owner)
 {
-    return was > 0 ? 100 * (1 - now / was) : 0;
+    const struct slurm *slurm = ctx;
+
+    return intern_name(slurm->jobs.users, owner);
 }
 
-static double percent_of(double part, double whole)
+static int day_of(const void *ctx, size_t job, const struct sim_job_result *result)
 {
-    return whole > 0 ? 100 * part / whole : 0;
+    const struct slurm *slurm = ctx;
+
+    (void)result;
+    return (int)(slurm->arrivals.items[job].at_s / DAY_S);
 }
 
-static int by_gpu_hours(const void *a, const void *b)
+static const char *no_name(const void *ctx, int day)
 {
-    const struct advice_user *x = a, *y = b;
-
-    if (x->gpu_h != y->gpu_h)
-        return x->gpu_h > y->gpu_h ? -1 : 1;
-    return strcmp(x->name, y->name);
+    (void)ctx;
+    (void)day;
+    return "";
 }
 
-static void count_jobs(struct advice_user *users, const struct slurm *slurm,
-                       const struct real_schedule *real)
+static int by_number(const void *a, const void *b)
 {
-    for (size_t i = 0; i < slurm->arrivals.count; i++) {
-        const struct arrival *a = &slurm->arrivals.items[i];
-        struct advice_user *u = &users[a->owner];
+    const struct gains_group *x = a, *y = b;
 
-        u->jobs++;
-        u->gpu_h += a->devices * a->duration_s / HOUR_S;
-        u->wait_was_h += (real->stays[i].start_s - a->at_s) / HOUR_S;
-    }
+    return (x->number > y->number) - (x->number < y->number);
 }
 
-static void compare_users(struct advice *advice, const struct slurm *slurm,
-                          const struct real_schedule *real)
+/* As it ran is the first row of the sweep, Corgi the second. */
+static void compare(struct advice *advice, const struct slurm *slurm,
+                    const struct real_schedule *real)
 {
-    const struct sweep_row *was = &advice->sweep->rows[0], *corgi = was + 1;
-    size_t count = (size_t)intern_count(slurm->jobs.users), draws = (size_t)corgi->seeds;
-    struct user_sums *sums = mem_array(struct user_sums, count);
-    double *sooner = mem_array(double, count *draws),
-           *saved = mem_array(double, count *draws);
-    struct advice_user *users = mem_array(struct advice_user, count);
+    const struct arrivals *arrivals = &slurm->arrivals;
+    struct gains_question q = {.was = &advice->sweep->rows[0],
+                               .now = &advice->sweep->rows[1],
+                               .groups = (size_t)intern_count(slurm->jobs.users),
+                               .group = owner_of,
+                               .name = owner_name,
+                               .ctx = slurm,
+                               .real = real};
 
-    count_jobs(users, slurm, real);
-    for (size_t d = 0; d < draws; d++) {
-        memset(sums, 0, count * sizeof(*sums));
-        add_draw(sums, slurm, real, &was->runs[d], &corgi->runs[d]);
-        for (size_t u = 0; u < count; u++) {
-            const struct user_sums *s = &sums[u];
-            double jobs = users[u].jobs ? (double)users[u].jobs : 1;
-
-            sooner[u * draws + d] = percent_less(s->took_was_s, s->took_s);
-            saved[u * draws + d] = percent_less(s->joules_was, s->joules);
-            users[u].wait_h += s->wait_s / HOUR_S / jobs / (double)draws;
-            users[u].kwh_was += s->joules_was / 3.6e6 / (double)draws;
-            users[u].broken_was +=
-                percent_of(s->violated_was_s, s->counted_was_s) / (double)draws;
-            users[u].broken += percent_of(s->violated_s, s->counted_s) / (double)draws;
-        }
-    }
-    for (size_t u = 0; u < count; u++) {
-        users[u].name = intern_name(slurm->jobs.users, (int)u);
-        users[u].wait_was_h /= users[u].jobs ? (double)users[u].jobs : 1;
-        users[u].sooner = sweep_mean_of(&sooner[u * draws], (int)draws);
-        users[u].saved = sweep_mean_of(&saved[u * draws], (int)draws);
-    }
-    qsort(users, count, sizeof(*users), by_gpu_hours);
-    while (count > 0 && users[count - 1].jobs == 0) /* none of the time asked for */
-        count--;
-    advice->users = users;
-    advice->user_count = count;
-    free(sums);
-    free(sooner);
-    free(saved);
+    advice->users = gains_of(&q, &advice->user_count);
+    q.group = day_of;
+    q.name = no_name;
+    q.groups = (size_t)(arrivals->items[arrivals->count - 1].at_s / DAY_S) + 1;
+    advice->by_day = gains_of(&q, &advice->day_count);
+    if (advice->day_count > 0)
+        qsort(advice->by_day, advice->day_count, sizeof(*advice->by_day), by_number);
+    advice->first_s = slurm->first_s;
 }
 
 static int by_idle_hours(const void *a, const void *b)
@@ -174,7 +127,7 @@ int advice_init(struct advice *advice, const struct sweep *sweep,
     real = real_schedule_create(slurm, slurm->cluster);
     for (size_t i = 0; i < real->count; i++)
         made.days = fmax(made.days, real->stays[i].end_s / DAY_S);
-    compare_users(&made, slurm, real);
+    compare(&made, slurm, real);
     list_idle(&made, slurm);
     real_schedule_destroy(real);
     *advice = made;
@@ -184,6 +137,7 @@ int advice_init(struct advice *advice, const struct sweep *sweep,
 void advice_fini(struct advice *advice)
 {
     free(advice->users);
+    free(advice->by_day);
     free(advice->idle);
     *advice = (struct advice){0};
 }

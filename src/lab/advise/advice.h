@@ -8,7 +8,7 @@
 
 #include "base/json_out.h"
 #include "base/str.h"
-#include "lab/sim/sweep.h"
+#include "lab/sim/gains.h"
 
 /* How far the replay of the real schedule is from the record. */
 struct advice_fit {
@@ -22,19 +22,6 @@ struct advice_fit {
     size_t metered;        /* jobs whose energy Slurm itself has metered */
     double metered_kwh;    /* that, */
     double metered_replay; /* and of the same jobs' GPUs in the replay, kWh */
-};
-
-/* One user's jobs as they ran and under Corgi. */
-struct advice_user {
-    const char *name;
-    size_t jobs;
-    double gpu_h;
-    double wait_was_h, wait_h; /* mean until the start */
-    double kwh_was;            /* of their GPUs */
-    struct sweep_mean sooner;  /* percent less time from submission to end; over
-                                  the draws */
-    struct sweep_mean saved;   /* percent less energy of their GPUs */
-    double broken_was, broken; /* percent of their jobs' time without their need */
 };
 
 /* GPUs that a user's jobs hold and hardly use, by the counters of jobstats. */
@@ -52,10 +39,12 @@ struct advice_idle {
 struct advice {
     const struct sweep *sweep; /* borrowed: as it ran first, then Corgi, then others */
     struct advice_fit fit;
-    size_t user_count, idle_count;
-    struct advice_user *users; /* by GPU-hours */
-    struct advice_idle *idle;  /* by GPU-hours */
-    double days;               /* from the first submission to the last end */
+    size_t user_count, day_count, idle_count;
+    struct gains_group *users;  /* as they ran and under Corgi, by GPU-hours */
+    struct gains_group *by_day; /* the same of the jobs of each day, by day */
+    struct advice_idle *idle;   /* by GPU-hours */
+    double first_s;             /* Slurm's time of the first submission */
+    double days;                /* from the first submission to the last end */
 };
 
 /* sweep is of these options, its first row policy_as_it_ran and its second Corgi. */

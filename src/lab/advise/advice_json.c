@@ -4,10 +4,13 @@
 
 #include "lab/advise/advice_private.h"
 #include "lab/report/html.h"
+#include "lab/report/report_gains.h"
 #include "lab/sim/run_measure.h"
 
 #include <math.h>
 #include <string.h>
+
+#define DAY_S 86400.0
 
 static void json_mean(struct json_out *out, const char *key, struct sweep_mean m)
 {
@@ -60,10 +63,8 @@ static void json_fit(struct json_out *out, const struct advice_fit *f)
     json_out_end(out);
 }
 
-static void json_user(struct json_out *out, const struct advice_user *u)
+static void json_gains(struct json_out *out, const struct gains_group *u)
 {
-    json_out_begin_object(out);
-    json_out_key_string(out, "user", u->name);
     json_out_key_int(out, "jobs", (int64_t)u->jobs);
     json_out_key_number(out, "gpu_hours", u->gpu_h);
     json_out_key_number(out, "wait_was_h", u->wait_was_h);
@@ -73,7 +74,7 @@ static void json_user(struct json_out *out, const struct advice_user *u)
     json_mean(out, "gpu_energy_less_percent", u->saved);
     json_out_key_number(out, "broken_was_percent", u->broken_was);
     json_out_key_number(out, "broken_percent", u->broken);
-    json_out_key_string(out, "lot", advice_lot_names[advice_lot(u)]);
+    json_out_key_string(out, "lot", gains_lot_names[gains_lot(u)]);
     json_out_end(out);
 }
 
@@ -122,8 +123,18 @@ void advice_json(const struct advice *a, const struct sweep_options *o,
     json_out_end(&out);
     json_fit(&out, &a->fit);
     json_out_key_array(&out, "users");
-    for (size_t i = 0; i < a->user_count; i++)
-        json_user(&out, &a->users[i]);
+    for (size_t i = 0; i < a->user_count; i++) {
+        json_out_begin_object(&out);
+        json_out_key_string(&out, "user", a->users[i].name);
+        json_gains(&out, &a->users[i]);
+    }
+    json_out_end(&out);
+    json_out_key_array(&out, "by_day");
+    for (size_t i = 0; i < a->day_count; i++) {
+        json_out_begin_object(&out);
+        json_out_key_number(&out, "at_s", a->first_s + a->by_day[i].number * DAY_S);
+        json_gains(&out, &a->by_day[i]);
+    }
     json_out_end(&out);
     json_out_key_array(&out, "hardly_used");
     for (size_t i = 0; i < a->idle_count; i++)
@@ -152,23 +163,12 @@ static void html_head(struct str *out, const char *caption, const char *const *t
 
 static void html_users(const struct advice *a, struct str *out)
 {
-    static const char *const titles[] = {"user",          "jobs",
-                                         "GPU-h",         "wait h, as it ran",
-                                         "wait h, Corgi", "sooner at end, %",
-                                         "in all",        NULL};
-
-    html_head(out, "Who gains and who loses, by time from submission to end", titles);
-    for (size_t i = 0; i < a->user_count; i++) {
-        const struct advice_user *u = &a->users[i];
-
-        str_add(out, "<tr>");
-        html_element(out, "th scope=\"row\"", u->name);
-        str_addf(out, "<td>%zu</td><td>%.1f</td><td>%.2f</td><td>%.2f</td><td>%s</td>",
-                 u->jobs, u->gpu_h, u->wait_was_h, u->wait_h,
-                 html_mean(u->sooner, 1, true).text);
-        str_addf(out, "<td>%s</td></tr>\n", advice_lot_names[advice_lot(u)]);
-    }
-    str_add(out, "</tbody></table></div>\n");
+    report_gains_begin(out, "user",
+                       "Who gains and who loses, by time from submission to end");
+    str_add(out, "<tbody>\n");
+    report_gains_rows(out, a->users, a->user_count);
+    str_add(out, "</tbody>\n");
+    report_gains_end(out);
 }
 
 static void html_idle(const struct advice *a, struct str *out)

@@ -11,8 +11,3 @@ int advice_measure_fit(struct advice_fit *fit, const struct sweep *sweep,
 void advice_headline(const struct advice *advice, const struct advice_prices *prices,
                      struct str *out);
 void advice_trust(const struct advice *advice, struct str *out);
-
-/* By time from submission to end, beyond the interval of the draws. */
-enum advice_lot { ADVICE_GAINS, ADVICE_LOSES, ADVICE_SAME };
-extern const char *const advice_lot_names[];
-enum advice_lot advice_lot(const struct advice_user *user);

@@ -13,6 +13,7 @@
 #define SHOWN_USERS    20
 #define GOOD_FIT       5.0 /* percent */
 #define PERCENT_OF_ONE 100
+#define DAYS_A_YEAR    365.25
 
 /* ---- policies -----------------------------------------------------------------------
  */
@@ -83,6 +84,23 @@ static int print_policies(const struct advice *a, const struct advice_prices *pr
     return table_finish(t, TABLE_ALIGNED, stdout, err);
 }
 
+/* What it would come to in a year of such days, where there are some. */
+static void add_year(const struct advice *a, double kwh,
+                     const struct advice_prices *prices, struct str *out)
+{
+    double year = fabs(kwh) * DAYS_A_YEAR / a->days;
+
+    if (!(a->days >= 1))
+        return;
+    str_addf(out, " In a year of such days: %.0f kWh %s", year,
+             kwh >= 0 ? "less" : "more");
+    if (prices->per_kwh > 0)
+        str_addf(out, ", %.0f %s", year * prices->per_kwh, prices->currency);
+    if (prices->co2_g > 0)
+        str_addf(out, ", %.1f t of CO2", year * prices->co2_g / 1e6);
+    str_add(out, ".");
+}
+
 void advice_headline(const struct advice *a, const struct advice_prices *prices,
                      struct str *out)
 {
@@ -106,22 +124,13 @@ void advice_headline(const struct advice *a, const struct advice_prices *prices,
         str_addf(out, ", %.0f %s", fabs(kwh) * prices->per_kwh, prices->currency);
     if (prices->co2_g > 0)
         str_addf(out, ", %.1f kg of CO2", fabs(kwh) * prices->co2_g / 1e3);
-    str_add(out, ".\n");
+    str_add(out, ".");
+    add_year(a, kwh, prices, out);
+    str_add(out, "\n");
 }
 
 /* ---- users --------------------------------------------------------------------------
  */
-
-enum advice_lot advice_lot(const struct advice_user *u)
-{
-    double room = isnan(u->sooner.half_width) ? 0 : u->sooner.half_width;
-
-    if (u->sooner.mean > room)
-        return ADVICE_GAINS;
-    return u->sooner.mean < -room ? ADVICE_LOSES : ADVICE_SAME;
-}
-
-const char *const advice_lot_names[] = {"gains", "loses", "same"};
 
 static int print_users(const struct advice *a, struct err *err)
 {
@@ -132,11 +141,11 @@ static int print_users(const struct advice *a, struct err *err)
     int rc;
 
     for (size_t i = 0; i < shown; i++) {
-        const struct advice_user *u = &a->users[i];
+        const struct gains_group *u = &a->users[i];
 
         table_row(t);
         table_cell(t, u->name[0] ? u->name : "(no name)");
-        table_cellf(t, "%zu", u->jobs);
+        table_cellf(t, "%.0f", u->jobs);
         table_cellf(t, "%.1f", u->gpu_h);
         table_cellf(t, "%.2f", u->wait_was_h);
         table_cellf(t, "%.2f", u->wait_h);
@@ -144,8 +153,8 @@ static int print_users(const struct advice *a, struct err *err)
         cell_mean(t, u->saved, 1, true);
         table_cellf(t, "%.2f", u->broken_was);
         table_cellf(t, "%.2f", u->broken);
-        table_cell(t, advice_lot_names[advice_lot(u)]);
-        table_mark(t, advice_lot(u) == ADVICE_LOSES ? TABLE_BAD : TABLE_PLAIN);
+        table_cell(t, gains_lot_names[gains_lot(u)]);
+        table_mark(t, gains_lot(u) == GAINS_LOSES ? TABLE_BAD : TABLE_PLAIN);
     }
     printf("\nWho gains and who loses, by time from submission to end:\n");
     rc = table_finish(t, TABLE_ALIGNED, stdout, err);

@@ -3,6 +3,7 @@
 #include "corgi/commands.h"
 
 #include "base/file.h"
+#include "corgi/daemon.h"
 #include "lab/advise/advice.h"
 #include "lab/commands/progress.h"
 #include "lab/commands/sim_args.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 struct advise_args {
+    struct daemon_args daemon;
     const char *slurm_jobs;
     const char *slurm_nodes;
     const char *slurm_types;
@@ -28,6 +30,7 @@ struct advise_args {
     int threads;
     const char *out;
     bool json;
+    bool publish;
 };
 
 static const struct option_spec options[] = {
@@ -65,6 +68,9 @@ static const struct option_spec options[] = {
         "also write report.html, advice.json, sim.json, rows.csv and jobs.csv there"),
     OPT(struct advise_args, json, FLAG, "json", 'j', NULL,
         "print JSON instead of tables"),
+    OPT(struct advise_args, publish, FLAG, "publish", 0, NULL,
+        "also hand it to the daemon, whose dashboard shows it; for operators"),
+    DAEMON_CONNECT_OPTIONS,
     {0},
 };
 
@@ -108,7 +114,9 @@ static int write_files(const struct advise_args *args, const struct advice *advi
                        const struct sweep_options *o, const struct advice_prices *prices,
                        struct err *err)
 {
-    static const char *const except[] = {"out", "threads", "json", NULL};
+    static const char *const except[] = {"out",        "threads", "json",
+                                         "publish",    "url",     "socket",
+                                         "token-file", "ca-file", NULL};
     struct str command = {0}, page = {0}, part = {0}, json = {0};
     struct report_input report = {
         .sweep = advice->sweep, .options = o, .price = args->price, .co2_g = args->co2_g};
@@ -134,21 +142,49 @@ static int write_files(const struct advise_args *args, const struct advice *advi
     return rc;
 }
 
+/* PUT /v1/advice takes the text itself, in a string. */
+static int publish(const struct advise_args *args, const char *json, struct err *err)
+{
+    struct client_request request = {.method = HTTP_PUT, .path = "/v1/advice"};
+    struct client_answer answer = {0};
+    struct client *client;
+    struct str body = {0};
+    struct json_out out;
+    int rc;
+
+    if (daemon_open(&client, &args->daemon, err) < 0)
+        return -1;
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "advice", json);
+    json_out_end(&out);
+    request.body = str_text(&body);
+    rc = daemon_ask(client, &request, &answer, err);
+    client_answer_fini(&answer);
+    client_destroy(client);
+    str_fini(&body);
+    return rc;
+}
+
 static int tell(const struct advise_args *args, const struct advice *advice,
                 const struct sweep_options *o, struct err *err)
 {
     const struct advice_prices prices = {
         .per_kwh = args->price, .co2_g = args->co2_g, .currency = args->currency};
     struct str json = {0};
+    int rc = 0;
 
     if (args->out && write_files(args, advice, o, &prices, err) < 0)
         return -1;
-    if (!args->json)
-        return advice_print(advice, o, &prices, err);
     advice_json(advice, o, &prices, &json);
-    fputs(str_text(&json), stdout);
+    if (args->json)
+        fputs(str_text(&json), stdout);
+    else
+        rc = advice_print(advice, o, &prices, err);
+    if (rc == 0 && args->publish)
+        rc = publish(args, str_text(&json), err);
     str_fini(&json);
-    return 0;
+    return rc;
 }
 
 static int advise(const struct advise_args *args, const struct sweep_options *o,
@@ -215,7 +251,8 @@ const struct command cmd_advise = {
         "\"%N %G\" prints.",
     .examples = "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
                 "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --since 7d "
-                "--price 0.3 --co2 380 --out advice",
+                "--price 0.3 --co2 380 --out advice\n"
+                "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --publish",
     .options = options,
     .args_size = sizeof(struct advise_args),
     .run = run,

@@ -8,6 +8,7 @@
 
 #include "base/embed.h"
 #include "lab/report/html.h"
+#include "lab/report/report_gains.h"
 #include "lab/report/report_private.h"
 #include "lab/report/report_words.h"
 
@@ -219,6 +220,11 @@ static void fill_pareto(struct page *p)
     }
 }
 
+static void fill_gains(struct page *p)
+{
+    report_gains(p->out, &p->facts);
+}
+
 static void fill_learning_chart(struct page *p)
 {
     chart_learning(p->out, p->next_id++, "Error of first estimates over time",
@@ -322,6 +328,7 @@ enum condition {
     NONE,
     ONE,
     BY_PROTOCOL,
+    GAINS,
     INGREDIENTS,
     LEARNING,
     LOADS,
@@ -337,6 +344,7 @@ static bool holds(struct page *p, enum condition condition)
     const struct sweep_options *o = p->in->options;
     const bool values[] = {[ONE] = p->facts.load_count == 1,
                            [BY_PROTOCOL] = p->goals.by_protocol,
+                           [GAINS] = report_gains(NULL, &p->facts),
                            [INGREDIENTS] = tables_have_ingredients(&p->facts),
                            [LEARNING] = p->learning_count > 0,
                            [LOADS] = p->facts.load_count > 0,
@@ -376,6 +384,8 @@ static const struct template_slot {
     {"promise_charts", .chart = &promises},
     {"part_charts", .chart = &parts},
     {"pareto_charts", .fill = fill_pareto},
+    {"gains", .condition = GAINS},
+    {"gains_table", .fill = fill_gains},
     {"ingredients", .condition = INGREDIENTS},
     {"ingredient_rows", .fill = tables_ingredients},
     {"learning", .condition = LEARNING},

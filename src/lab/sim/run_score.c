@@ -129,6 +129,22 @@ static void add_services(const struct sim *sim, struct sim_result *r)
     r->service_moves = services ? moves / (double)services : NAN;
 }
 
+static struct sim_job_result result_of(const struct sim_job *job)
+{
+    const struct sim_request *request = job->request;
+    struct sim_job_result result = job->result;
+
+    result.end = job->end;
+    result.joules = job->use.joules;
+    result.arrival_s = request->job.submitted_s;
+    result.devices = request->job.devices;
+    result.service = request->job.kind == JOB_INFERENCE;
+    result.asked_s = result.service
+                         ? request->serve_s
+                         : request->steps / fmax(request->reference_rate, 1e-9);
+    return result;
+}
+
 static void add_jobs(struct sim *sim, struct sim_result *r)
 {
     double counted_s = 0, violated_s = 0, moves = 0;
@@ -144,9 +160,7 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
             sim_book_job(sim, job);
             sim_saved_job(sim, job);
         }
-        job->result.end = job->end;
-        job->result.joules = job->use.joules;
-        r->job_results[i] = job->result;
+        r->job_results[i] = result_of(job);
         count_end(r, job->end);
         counted_s += job->result.counted_s;
         violated_s += job->result.violated_s;

@@ -49,6 +49,10 @@ struct sim_job_result {
     double violated_s; /* of that, not met */
     double end_s;      /* of one that finished; NaN: it did not */
     double joules;     /* of its devices, in equal parts where they are shared */
+    double arrival_s;  /* as requested, so the next ones */
+    double asked_s;    /* alone on the reference GPUs; of a service: it is wanted */
+    int devices;
+    bool service;
     int moves;
     int restarts;
 };

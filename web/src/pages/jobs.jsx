@@ -82,9 +82,7 @@ export function RateBar({ job }) {
                 <i class={fallsShort({ ...job, rate: known }) ? "short" : ""} style={{ width: `${share * 100}%` }} />
                 {aim && <b />}
             </span>
-            <span>
-                {digits(known)} / {word}
-            </span>
+            <span>{isNumber(known) || aim ? `${digits(known)} / ${word}` : word}</span>
         </span>
     );
 }

@@ -23,7 +23,7 @@ function Quality() {
         <div class="columns">
             <section>
                 <h2>Error of recent predictions</h2>
-                <Chart times={times} series={[{ label: "error", colour: "#0072b2", values: points.map((p) => p.error), points: points.length < 30 }]} show={(x) => percent(x, 1)} label={`Relative error of recent predictions, now ${percent(last.error, 1)}`} height={170} />
+                <Chart times={times} series={[{ label: "error", colour: "#0072b2", values: points.map((p) => p.error), points: points.length < 30 }]} show={(x) => percent(x, x < 0.1 ? 1 : 0)} label={`Relative error of recent predictions, now ${percent(last.error, 1)}`} height={170} />
             </section>
             <section>
                 <h2>Inside the 90 % interval</h2>
