@@ -19,8 +19,8 @@ struct nodes_args {
     bool devices;
 };
 
-static const char *const nodes_states[] = {"any",    "awake", "asleep",
-                                           "waking", "down",  NULL};
+static const char *const nodes_states[] = {"any",  "awake",          "asleep", "waking",
+                                           "down", "falling_asleep", NULL};
 
 static const struct option_spec nodes_options[] = {
     OPT(struct nodes_args, state, CHOICE, "state", 's', "STATE", "nodes in this state",

@@ -64,6 +64,10 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
             .max = 1000000, .default_text = "1"),                                        \
         JOB(memory_gb, DOUBLE, "memory", 'm', "GB", "GPU memory it needs on each",       \
             .max = 1e5),                                                                 \
+        JOB(cpus, DOUBLE, "cpus", 0, "COUNT",                                            \
+            "processors it takes of its nodes, for all its GPUs together", .max = 1e6),  \
+        JOB(host_memory_gb, DOUBLE, "host-memory", 0, "GB",                              \
+            "memory it takes of its nodes, likewise", .max = 1e6),                       \
         JOB(priority, INT, "priority", 'p', "N", "larger goes first", .min = -1000000,   \
             .max = 1000000, .default_text = "0"),                                        \
         JOB(types, STRING, "types", 't', "TYPE,...",                                     \
@@ -294,6 +298,8 @@ static void add_shape(const struct job_options *o, struct json_out *out)
     add_given(out, "total_steps", o->steps);
     add_given(out, "duration_s", o->duration_s);
     add_given(out, "memory_gb", o->memory_gb);
+    add_given(out, "cpus", o->cpus);
+    add_given(out, "host_memory_gb", o->host_memory_gb);
     add_given_int(out, "priority", o->priority);
     if (o->types)
         add_list(out, "types", o->types);

@@ -17,6 +17,8 @@ struct job_options {
     double steps, duration_s;
     int gpus;
     double memory_gb;
+    double cpus;
+    double host_memory_gb;
     int priority;
     const char *types;
     bool exclusive, no_move, hold, accept_counter;

@@ -110,8 +110,11 @@ void conduct_node(struct loop *loop, const struct engine_event *event, double no
     case ENGINE_NODE_UP:
         loop_node_repaired(loop, event->node, now_s);
         break;
+    case ENGINE_NODE_FALLING:
     case ENGINE_NODE_ASLEEP:
-        loop_set_node(loop, event->node, NODE_ASLEEP, now_s);
+        loop_set_node(loop, event->node,
+                      event->kind == ENGINE_NODE_ASLEEP ? NODE_ASLEEP : NODE_FALLING,
+                      now_s);
         loop_want_round(loop, now_s);
         break;
     default:
@@ -136,5 +139,8 @@ int conduct_order(struct loop *loop, const struct engine *engine,
     if (rc < 0) /* it stays as it was */
         loop_set_node(loop, action->node,
                       action->kind == ACTION_WAKE ? NODE_ASLEEP : NODE_AWAKE, now_s);
-    return rc;
+    else if (action->kind == ACTION_SLEEP)
+        loop_set_node(loop, action->node,
+                      rc == ENGINE_FALLING ? NODE_FALLING : NODE_ASLEEP, now_s);
+    return rc < 0 ? rc : 0;
 }

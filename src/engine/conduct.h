@@ -54,6 +54,7 @@ void conduct_progress(struct loop *loop, uint64_t job, double steps_before, doub
 /* A node woke, failed or is back; jobs that ran there have been queued again by then. */
 void conduct_node(struct loop *loop, const struct engine_event *event, double now_s);
 
-/* Wake, sleep or cap.  When the engine refuses, the loop is told how things are. */
+/* Wake, sleep or cap.  When the engine refuses, or takes its time to put a node to sleep,
+ * the loop is told how things are. */
 int conduct_order(struct loop *loop, const struct engine *engine,
                   const struct action *action, double now_s, struct err *err);

@@ -29,7 +29,7 @@ struct engine_job {
     int checkpoint_signal;       /* sent before a move; 0: SIGTERM alone */
     int device_count;
     const int *devices; /* (device_count) */
-    const char *ref;    /* what the engine called it when it was found; NULL: not found */
+    const char *ref;    /* what the engine calls it; NULL: it has not said yet */
 };
 
 enum engine_stop {
@@ -40,9 +40,11 @@ enum engine_stop {
 
 /* What stop() returns when nothing of the job is left already. */
 #define ENGINE_GONE 1
+/* What sleep() returns when the node does not sleep before NODE_ASLEEP. */
+#define ENGINE_FALLING 1
 
 enum engine_event_kind {
-    ENGINE_STARTED,     /* job, attempt; of a job that was found: devices, it got them */
+    ENGINE_STARTED,     /* job, attempt, devices it really got; none: as it was told */
     ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
     ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
@@ -55,9 +57,13 @@ enum engine_event_kind {
     ENGINE_DEVICE_BACK, /* device */
     ENGINE_WARNING,     /* text, job (0: none) */
     /* Of engines that have a will of their own, as Slurm. */
+    ENGINE_ENTERED,        /* job, text: it waits there too, under this name */
+    ENGINE_REFUSED,        /* job, text: it was not taken in, and never will be */
     ENGINE_JOB_FOUND,      /* found: somebody handed it in there; it waits */
     ENGINE_JOB_CHANGED,    /* job, found: held, released, other limits, queued again */
+    ENGINE_NODE_FALLING,   /* node: somebody put it to sleep, it does not sleep yet */
     ENGINE_NODE_ASLEEP,    /* node: it has fallen asleep, whoever wanted that */
+    ENGINE_NODE_ROOM,      /* node, room: what it has left for our jobs together */
     ENGINE_NODE_DRAINED,   /* node, text: nothing new may start there */
     ENGINE_NODE_UNDRAINED, /* node */
     ENGINE_NODE_ADDED,     /* spec: the cluster has one more, behind all others */
@@ -135,6 +141,7 @@ struct engine_event {
     int device_count;
     const int *devices;           /* (device_count) */
     const struct node_spec *spec; /* of NODE_ADDED */
+    struct host_room room;        /* of NODE_ROOM; infinite: not bounded */
 };
 
 struct engine_sink {
@@ -148,6 +155,12 @@ struct engine_ops {
     int (*cluster)(void *self, struct cluster **cluster, struct err *err);
     int (*fd)(void *self); /* readable: call dispatch(); belongs to the engine */
     void (*dispatch)(void *self, double now_s);
+    /* Engines with a queue of their own; NULL ops: it has none.  A job that was admitted
+     * is handed in on hold: asked for, not done, the sink hears ENTERED or REFUSED.  Of a
+     * job that is known already (after a restart each one is told again) nothing is done
+     * twice.  leave() takes out one that waits; not knowing it is no error. */
+    int (*enter)(void *self, const struct engine_job *job, struct err *err);
+    int (*leave)(void *self, uint64_t job, struct err *err);
     /* Asked for, not done: the sink hears STARTED or ENDED. */
     int (*start)(void *self, const struct engine_job *job, struct err *err);
     /* 0: it is leaving, and its devices are not free before ENDED; ENGINE_GONE: they are
@@ -157,7 +170,9 @@ struct engine_ops {
     /* The file an attempt prints to when its job names none; the caller frees.  NULL op:
      * nothing is printed. */
     char *(*output)(void *self, uint64_t job, int attempt);
+    /* Asked for, not done: AWAKE comes later.  One that refuses is asleep as before. */
     int (*wake)(void *self, int node, struct err *err);
+    /* 0: it sleeps; ENGINE_FALLING: it will. */
     int (*sleep)(void *self, int node, struct err *err);
     /* The largest number of a job it remembers, 0: none: new jobs get greater ones. */
     uint64_t (*last_job)(void *self);

@@ -65,6 +65,8 @@ static const struct schema_field job_fields[] = {
     {NUMBER("duration_s", 0, 3155760000)},
     {INTEGER("gpus", 1, 64)},
     {NUMBER("memory_gb", 0, 1e5)},
+    {NUMBER("cpus", 0, 1e6)},
+    {NUMBER("host_memory_gb", 0, 1e6)},
     {INTEGER("priority", -API_MAX_PRIORITY, API_MAX_PRIORITY)},
     {TYPES},
     {BOOL("share")},

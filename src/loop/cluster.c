@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "loop/host_room.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -76,9 +77,12 @@ void cluster_add_node(struct cluster *c, const struct node_spec *spec)
     node->first_device = c->device_count;
     node->device_count = spec->device_count;
     node->may_sleep = spec->may_sleep;
+    node->room = host_room_told(spec->room);
     for (int i = 0; i < spec->device_count; i++)
-        c->devices[c->device_count + i] = (struct device){
-            .type = spec->types ? spec->types[i] : spec->type, .node = c->node_count};
+        c->devices[c->device_count + i] =
+            (struct device){.type = spec->types ? spec->types[i] : spec->type,
+                            .node = c->node_count,
+                            .share_most = spec->share_most};
     c->device_count += spec->device_count;
     c->node_count++;
 }
@@ -115,13 +119,14 @@ static int leaving_at(const struct device *d, uint64_t job)
     return i;
 }
 
-void cluster_begin_leaving(struct cluster *c, int device, uint64_t job, double until_s)
+void cluster_begin_leaving(struct cluster *c, int device,
+                           const struct device_leaving *who)
 {
     struct device *d = &c->devices[device];
-    int at = leaving_at(d, job);
+    int at = leaving_at(d, who->job);
 
     assert(at < LOOP_MAX_SHARE);
-    d->leaving[at] = (struct device_leaving){job, until_s};
+    d->leaving[at] = *who;
     d->leaving_count += at == d->leaving_count;
 }
 
@@ -144,7 +149,8 @@ bool cluster_device_usable(const struct cluster *c, int device)
     const struct device *d = &c->devices[device];
 
     return !d->failed && !d->drained && !d->taken && d->leaving_count == 0 &&
-           c->nodes[d->node].state != NODE_DOWN;
+           c->nodes[d->node].state != NODE_DOWN &&
+           c->nodes[d->node].state != NODE_FALLING;
 }
 
 int cluster_node_jobs(const struct cluster *c, int node)
@@ -176,6 +182,13 @@ double cluster_idle_watts(const struct cluster *c, int node)
     for (int i = 0; i < n->device_count; i++)
         watts += c->types[c->devices[n->first_device + i].type].idle_watts;
     return watts;
+}
+
+int cluster_share_most(const struct cluster *c, int device, int share_max)
+{
+    int most = c->devices[device].share_most;
+
+    return most > 0 && most < share_max ? most : share_max;
 }
 
 int cluster_nodes_spanned(const struct cluster *c, const int *devices, int count)

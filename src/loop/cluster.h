@@ -19,6 +19,8 @@ struct node_spec {
     double sleep_watts;
     double wake_s;
     bool may_sleep;
+    struct host_room room; /* 0: not told, so that it bounds nothing */
+    int share_most;        /* jobs a device takes at once; 0: as the settings say */
 };
 
 /* Types are copied.  Nodes start awake and empty. */
@@ -32,11 +34,11 @@ void cluster_add_node(struct cluster *cluster, const struct node_spec *spec);
 void cluster_seat(struct cluster *cluster, int device, uint64_t job);
 void cluster_leave(struct cluster *cluster, int device, uint64_t job, double now_s);
 
-/* A job that has no seat there any more is still on the device, until then at the latest;
- * and it has gone.  Nobody may start there in between.  Both take what they know
- * already. */
-void cluster_begin_leaving(struct cluster *cluster, int device, uint64_t job,
-                           double until_s);
+/* A job that has no seat there any more is still on the device, with its part of the
+ * host, until then at the latest; and it has gone.  Nobody may start there in between.
+ * Both take what they know already. */
+void cluster_begin_leaving(struct cluster *cluster, int device,
+                           const struct device_leaving *who);
 void cluster_end_leaving(struct cluster *cluster, int device, uint64_t job, double now_s);
 
 bool cluster_device_usable(const struct cluster *c, int device); /* may start a job */
@@ -45,6 +47,9 @@ int cluster_node_jobs(const struct cluster *c,
 /* Devices of a type that have not failed, or that are free for a new job. */
 int cluster_devices_of_type(const struct cluster *cluster, int type, bool free);
 double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */
+
+/* Jobs the device takes at once where the settings allow so many. */
+int cluster_share_most(const struct cluster *cluster, int device, int share_max);
 
 /* How many nodes these devices span. */
 int cluster_nodes_spanned(const struct cluster *cluster, const int *devices, int count);

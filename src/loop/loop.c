@@ -10,6 +10,7 @@
 #include "loop/estimate/lengths.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
+#include "loop/host_room.h"
 #include "loop/loop_private.h"
 #include "loop/optimize/plan.h"
 #include "loop/recent_rate.h"
@@ -361,8 +362,13 @@ void loop_leaving(struct loop *loop, uint64_t id, const int *devices, int count,
 {
     struct job_status *status = jobs_get(loop->jobs, id);
 
+    const struct device_leaving who = {.job = id,
+                                       .until_s = until_s,
+                                       .room = status ? host_room_each(&status->job)
+                                                      : (struct host_room){0}};
+
     for (int i = 0; i < count; i++)
-        cluster_begin_leaving(loop->cluster, devices[i], id, until_s);
+        cluster_begin_leaving(loop->cluster, devices[i], &who);
     if (status)
         status->leaving = true;
 }

@@ -142,6 +142,8 @@ void loop_set_node(struct loop *loop, int node, enum node_state state, double no
 int loop_seat(struct loop *loop, uint64_t job, const int *devices, int count, double at_s,
               struct err *err);
 
+/* So much of the node is left by jobs the loop does not know; infinite: not bounded. */
+void loop_set_room(struct loop *loop, int node, struct host_room left, double now_s);
 /* Whether a job the loop does not know sits on the device. */
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s);
 

@@ -166,6 +166,21 @@ int loop_seat(struct loop *loop, uint64_t id, const int *devices, int count, dou
     return 0;
 }
 
+/* What is told is left; what the loop's own jobs take of it is the loop's to count. */
+void loop_set_room(struct loop *loop, int node, struct host_room left, double now_s)
+{
+    struct node *n = &loop->cluster->nodes[node];
+
+    if (!isfinite(n->room.cpus) || !isfinite(left.cpus))
+        n->room.cpus = left.cpus;
+    if (!isfinite(n->room.memory_gb) || !isfinite(left.memory_gb))
+        n->room.memory_gb = left.memory_gb;
+    n->taken = (struct host_room){
+        isfinite(left.cpus) ? n->room.cpus - left.cpus : 0,
+        isfinite(left.memory_gb) ? n->room.memory_gb - left.memory_gb : 0};
+    loop_want_round(loop, now_s);
+}
+
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s)
 {
     loop->cluster->devices[device].taken = taken;

@@ -77,12 +77,14 @@ static size_t choose(const struct optimize_input *in, size_t most, bool *chosen,
 static size_t worth_a_look(const struct loop *loop)
 {
     const struct cluster *c = loop->cluster;
-    int share = loop->settings.share_max;
     size_t seats = 0, wanted;
 
-    for (int d = 0; d < c->device_count; d++)
+    for (int d = 0; d < c->device_count; d++) {
+        int share = cluster_share_most(c, d, loop->settings.share_max);
+
         if (cluster_device_usable(c, d) && c->devices[d].job_count < share)
             seats += (size_t)(share - c->devices[d].job_count);
+    }
     wanted = seats + seats / 4 + CHOICE_LEAST;
     return wanted < loop->most_waiting ? wanted : loop->most_waiting;
 }

@@ -84,7 +84,19 @@ struct job_status {
 
 /* ---- the cluster ---- */
 
-enum node_state { NODE_AWAKE, NODE_ASLEEP, NODE_WAKING, NODE_DOWN };
+enum node_state {
+    NODE_AWAKE,
+    NODE_ASLEEP,
+    NODE_WAKING,
+    NODE_DOWN,
+    NODE_FALLING, /* told to sleep, and not asleep yet: of no use, at full draw */
+    NODE_STATES,
+};
+
+/* Processors and memory of a host: what it has, what is left, what a job takes. */
+struct host_room {
+    double cpus, memory_gb;
+};
 
 struct node {
     char name[LOOP_NAME_SIZE];
@@ -97,6 +109,8 @@ struct node {
     int first_device;    /* its devices are in a row */
     int device_count;
     bool may_sleep;
+    struct host_room room;  /* for jobs; infinite: not bounded */
+    struct host_room taken; /* of it by jobs the loop does not know */
 };
 
 struct device {
@@ -106,12 +120,14 @@ struct device {
     bool failed;
     bool taken;       /* by a job the loop does not know: nobody may start here */
     double cap_watts; /* power limit in force; 0: none */
+    int share_most;   /* jobs it takes at once; 0: as the settings say */
     int job_count;
     uint64_t jobs[LOOP_MAX_SHARE]; /* ids, in order of arrival on the device */
     int leaving_count;             /* jobs that were told to go and are still there */
     struct device_leaving {
         uint64_t job;
-        double until_s; /* it is made to go then, at the latest */
+        double until_s;        /* it is made to go then, at the latest */
+        struct host_room room; /* it takes until then, for this device */
     } leaving[LOOP_MAX_SHARE];
 };
 
@@ -133,6 +149,7 @@ enum unplaced_reason {
     UNPLACED_RATE,     /* no free device is believed to meet the requirement */
     UNPLACED_MEMORY,   /* it fits into the memory of no type it may use */
     UNPLACED_POLICY,   /* held back: power limit; order, in other policies */
+    UNPLACED_HOST,     /* a device is free, but not the processors or memory beside it */
     UNPLACED_REASONS
 };
 

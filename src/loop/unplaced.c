@@ -21,6 +21,8 @@ const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job
                   "of the jobs beside it",
         [UNPLACED_MEMORY] = "waits: it fits into the memory of no type it may use",
         [UNPLACED_POLICY] = "waits: the power limit leaves no room for it",
+        [UNPLACED_HOST] = "waits: no node with a free device it could use has the "
+                          "processors and the memory left that it asks for",
     };
 
     return sentences[reason];

@@ -52,6 +52,8 @@ struct job {
     double duration_s;      /* inference: how long it is wanted; 0: until cancelled */
     int devices;            /* GPUs it runs on, all at once */
     double memory_gb;       /* on each device, as told by the user; 0: unknown */
+    double cpus;            /* of its nodes' processors, all devices together; 0: none */
+    double host_memory_gb;  /* of its nodes' memory, likewise */
     int priority;           /* larger goes first */
     uint64_t types_allowed; /* bit t: may run on GPU type t; 0: any */
     bool may_share;

@@ -90,9 +90,8 @@ static void collect_jobs(struct daemon_metrics *f, struct service *s)
 
 static void collect_cluster(struct daemon_metrics *f, struct service *s)
 {
-    static const char *const states[] = {"awake", "asleep", "waking", "down"};
     const struct cluster *c = loop_cluster(s->loop);
-    double nodes[4] = {0};
+    double nodes[NODE_STATES] = {0};
 
     for (int d = 0; d < c->device_count; d++) {
         const char *const *labels =
@@ -106,8 +105,8 @@ static void collect_cluster(struct daemon_metrics *f, struct service *s)
     }
     for (int n = 0; n < c->node_count; n++)
         nodes[c->nodes[n].state]++;
-    for (int i = 0; i < 4; i++)
-        metric_set(f->nodes, nodes[i], METRIC_LABELS(states[i]));
+    for (int i = 0; i < NODE_STATES; i++)
+        metric_set(f->nodes, nodes[i], METRIC_LABELS(views_node_states[i]));
     metric_set_total(f->joules, s->total_joules, METRIC_NO_LABELS);
 }
 

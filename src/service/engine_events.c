@@ -208,6 +208,52 @@ static void on_demand(struct service *s, const struct engine_event *e)
 
 /* ---- beginnings and ends ---------------------------------------------------------- */
 
+static bool same_devices(const struct record *r, const struct engine_event *e)
+{
+    return e->device_count == r->engine_count &&
+           memcmp(e->devices, r->engine_devices,
+                  (size_t)e->device_count * sizeof(*e->devices)) == 0;
+}
+
+/* The engine gave it others than it was told to. */
+static void seat_where_it_is(struct service *s, struct record *r,
+                             const struct engine_event *e)
+{
+    struct err err = {0};
+    struct tx *tx;
+
+    if (e->device_count == 0 || e->device_count > LOOP_MAX_GANG || same_devices(r, e))
+        return;
+    if (loop_seat(s->loop, r->id, e->devices, e->device_count, e->at_s, &err) < 0) {
+        log_warn("seat_failed", LOG_U64("job", r->id), LOG_ERR(&err));
+        return;
+    }
+    r->engine_count = e->device_count;
+    memcpy(r->engine_devices, e->devices, (size_t)e->device_count * sizeof(*e->devices));
+    tx = tx_begin(s);
+    tx_job(tx, r, &(struct tx_step){.what = "moved"});
+    tx_commit(tx, NULL, NULL);
+}
+
+static void on_entered(struct service *s, const struct engine_event *e)
+{
+    struct record *r = records_get(s->records, e->job);
+    struct tx *tx;
+
+    if (!r || r->phase >= PHASE_LEAVING)
+        return;
+    if (e->kind == ENGINE_REFUSED) {
+        lifecycle_refused(s, r, e->text);
+        return;
+    }
+    if (!e->text || strcmp(r->entered, e->text) == 0)
+        return;
+    str_copy(r->entered, sizeof(r->entered), e->text);
+    tx = tx_begin(s);
+    tx_job(tx, r, &(struct tx_step){.what = "entered"});
+    tx_commit(tx, NULL, NULL);
+}
+
 static void on_started(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
@@ -219,6 +265,7 @@ static void on_started(struct service *s, const struct engine_event *e)
     records_set_phase(s->records, r, PHASE_RUNNING);
     if (!isfinite(r->began_s)) /* else it was adopted */
         r->began_s = e->at_s;
+    seat_where_it_is(s, r, e);
 }
 
 /* Status or signal, and what the engine says of it: only it has seen the job.  Its text
@@ -419,6 +466,7 @@ static void on_node(struct service *s, const struct engine_event *e)
     static const char *const words[] = {[ENGINE_NODE_AWAKE] = "awake",
                                         [ENGINE_NODE_UP] = "up",
                                         [ENGINE_NODE_DOWN] = "down",
+                                        [ENGINE_NODE_FALLING] = "falling_asleep",
                                         [ENGINE_NODE_ASLEEP] = "asleep"};
 
     if (s->advises && e->kind == ENGINE_NODE_DOWN) { /* it says itself what is lost */
@@ -500,8 +548,16 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_NODE_AWAKE:
     case ENGINE_NODE_DOWN:
     case ENGINE_NODE_UP:
+    case ENGINE_NODE_FALLING:
     case ENGINE_NODE_ASLEEP:
         on_node(s, e);
+        break;
+    case ENGINE_NODE_ROOM:
+        loop_set_room(s->loop, e->node, e->room, service_now_s(s));
+        break;
+    case ENGINE_ENTERED:
+    case ENGINE_REFUSED:
+        on_entered(s, e);
         break;
     case ENGINE_NODE_DRAINED:
     case ENGINE_NODE_UNDRAINED:

@@ -90,6 +90,8 @@ static struct job job_of(struct service *s, const struct engine_found *f)
                       .submitted_s = f->submit_s,
                       .devices = f->devices < LOOP_MAX_GANG ? f->devices : LOOP_MAX_GANG,
                       .types_allowed = f->types,
+                      .cpus = f->cpus,
+                      .host_memory_gb = f->memory_mb / 1024,
                       .may_share = f->shares};
 
     str_copy(job.name, sizeof(job.name), f->name && *f->name ? f->name : f->ref);

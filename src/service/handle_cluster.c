@@ -2,6 +2,7 @@
 #include "service/handlers.h"
 
 #include "base/parse.h"
+#include "engine/conduct.h"
 #include "loop/cluster.h"
 #include "service/tx.h"
 #include "service/views.h"
@@ -37,13 +38,12 @@ static bool find(struct service *s, struct request *r, bool node, struct target 
 
 void handle_list_nodes(void *ctx, struct request *r)
 {
-    static const char *const states[] = {"awake", "asleep", "waking", "down", NULL};
     struct service *s = ctx;
     const struct cluster *c = loop_cluster(s->loop);
     struct handlers_answer a;
     int state = -1;
 
-    if (!handlers_choice(r, "state", states, &state))
+    if (!handlers_choice(r, "state", views_node_states, &state))
         return;
     handlers_begin(&a, r, "nodes");
     for (int n = 0; n < c->node_count; n++)
@@ -212,6 +212,12 @@ static bool wake(struct service *s, struct request *r, int node)
 {
     struct err err = {0};
 
+    if (loop_cluster(s->loop)->nodes[node].state == NODE_FALLING) {
+        request_answer_error(r, 409, "exists", NULL,
+                             "node %s is falling asleep; wake it when it sleeps",
+                             loop_cluster(s->loop)->nodes[node].name);
+        return false;
+    }
     if (loop_cluster(s->loop)->nodes[node].state == NODE_ASLEEP) {
         if (s->engine.ops->wake(s->engine.self, node, &err) < 0) {
             request_fail(r, NULL, &err);
@@ -237,12 +243,12 @@ static bool put_to_sleep(struct service *s, struct request *r, int node)
                              c->nodes[node].name);
         return false;
     }
-    if (c->nodes[node].state == NODE_AWAKE) {
-        if (s->engine.ops->sleep(s->engine.self, node, &err) < 0) {
-            request_fail(r, NULL, &err);
-            return false;
-        }
-        loop_set_node(s->loop, node, NODE_ASLEEP, service_now_s(s));
+    if (c->nodes[node].state == NODE_AWAKE &&
+        conduct_order(s->loop, &s->engine,
+                      &(struct action){.kind = ACTION_SLEEP, .node = node},
+                      service_now_s(s), &err) < 0) {
+        request_fail(r, NULL, &err);
+        return false;
     }
     drain_node(s, node, true); /* else the next plan wakes it again */
     s->nodes[node].power = STORE_POWER_OFF;

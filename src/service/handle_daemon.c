@@ -138,10 +138,9 @@ static void sum_devices(const struct service *s, struct json_out *out)
 
 static double sum_nodes(const struct service *s, struct json_out *out)
 {
-    static const char *const names[] = {"awake", "asleep", "waking", "down"};
     const struct cluster *c = loop_cluster(s->loop);
     double watts = 0;
-    int counts[4] = {0};
+    int counts[NODE_STATES] = {0};
 
     for (int n = 0; n < c->node_count; n++) {
         const struct node *node = &c->nodes[n];
@@ -152,8 +151,8 @@ static double sum_nodes(const struct service *s, struct json_out *out)
     for (int d = 0; d < c->device_count; d++)
         watts += isfinite(s->devices[d].watts) ? s->devices[d].watts : 0;
     json_out_key_object(out, "nodes");
-    for (int i = 0; i < 4; i++)
-        json_out_key_int(out, names[i], counts[i]);
+    for (int i = 0; i < NODE_STATES; i++)
+        json_out_key_int(out, views_node_states[i], counts[i]);
     json_out_end(out);
     return watts;
 }

@@ -363,6 +363,8 @@ static int parse_numbers(const struct job_parse_context *c, const struct json_va
     job->duration_s = json_member_number(body, "duration_s", job->duration_s);
     job->devices = (int)json_member_number(body, "gpus", job->devices);
     job->memory_gb = json_member_number(body, "memory_gb", job->memory_gb);
+    job->cpus = json_member_number(body, "cpus", job->cpus);
+    job->host_memory_gb = json_member_number(body, "host_memory_gb", job->host_memory_gb);
     job->priority = (int)json_member_number(body, "priority", job->priority);
     job->may_share = json_member_bool(body, "share", job->may_share);
     job->may_move = json_member_bool(body, "move", job->may_move);

@@ -183,6 +183,8 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
         json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
         json_out_key_number(&json, "advised_moves", r->advised_moves);
     }
+    if (r->entered[0])
+        json_out_key_string(&json, "entered", r->entered);
     if (r->leaving_holds) {
         json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
         json_out_key_string(&json, "leaving_devices", leaving_devices);
@@ -244,6 +246,8 @@ void record_read_extra(struct record *r, const char *extra)
     r->tries.unfinished = stored_count(root, "unfinished");
     code = json_member_string(root, "ref");
     str_copy(r->ref, sizeof(r->ref), code ? code : "");
+    code = json_member_string(root, "entered");
+    str_copy(r->entered, sizeof(r->entered), code ? code : "");
     code = json_member_string(root, "hosts");
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
     r->advised_s = json_member_number(root, "advised_s", NAN);

@@ -59,6 +59,8 @@ struct record {
     struct record_replicas replicas;
     struct replicas_state scaling;
     char ref[RECORD_REF_SIZE]; /* what the engine it was found in calls it; "": ours */
+    char entered[RECORD_REF_SIZE]; /* what the engine it was handed in to calls it; "": it
+                                      has not said, or has no queue */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
     uint64_t advised;              /* hash of what was advised last */
     double advised_s;         /* the planner would have started it then; NaN: never */

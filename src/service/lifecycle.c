@@ -45,7 +45,9 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
         .checkpoint_signal = q->checkpoint_signal,
         .device_count = status->device_count,
         .devices = status->devices,
-        .ref = r->ref[0] ? r->ref : NULL,
+        .ref = r->ref[0]       ? r->ref
+               : r->entered[0] ? r->entered
+                               : NULL,
     };
 }
 
@@ -131,7 +133,40 @@ void lifecycle_enter(struct service *s, struct record *r)
         lifecycle_end(s, NULL, r, JOB_CANCELLED, &without_service);
     else if (r->held)
         loop_hold(s->loop, r->id, true, now_s, NULL);
+    lifecycle_hand_in(s, r);
     service_want_round(s);
+}
+
+void lifecycle_hand_in(struct service *s, struct record *r)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    struct engine_job job;
+    struct err err = {0};
+
+    if (r->phase != PHASE_WAITING || !status || !s->engine.ops || !s->engine.ops->enter)
+        return;
+    lifecycle_engine_job(s, r, status, &job);
+    if (s->engine.ops->enter(s->engine.self, &job, &err) < 0)
+        lifecycle_refused(s, r, err.text);
+}
+
+void lifecycle_refused(struct service *s, struct record *r, const char *text)
+{
+    lifecycle_end(s, NULL, r, JOB_FAILED,
+                  &(struct why){.code = "not_started",
+                                .text = text && *text ? text : "the engine refused it"});
+}
+
+/* It waits in the engine's queue too: it would stay there for ever. */
+static void take_out(struct service *s, const struct record *r)
+{
+    struct err err = {0};
+
+    if (r->ref[0] || r->phase >= PHASE_STARTING || !s->engine.ops ||
+        !s->engine.ops->leave)
+        return;
+    if (s->engine.ops->leave(s->engine.self, r->id, &err) < 0)
+        log_warn("leave_failed", LOG_U64("job", r->id), LOG_ERR(&err));
 }
 
 /* ---- stopping --------------------------------------------------------------------- */
@@ -314,6 +349,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
         s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_CANCEL, NULL);
     else if (state != JOB_DONE)
         lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
+    if (state != JOB_DONE)
+        take_out(s, r);
     energy_close(s, r);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);

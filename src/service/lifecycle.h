@@ -25,6 +25,10 @@ void lifecycle_settle(struct service *s, struct record *r, const struct quote *q
 /* It is stored: into the queue with it. */
 void lifecycle_enter(struct service *s, struct record *r);
 
+/* Tell an engine with a queue of its own of a job that waits; and it was not taken. */
+void lifecycle_hand_in(struct service *s, struct record *r);
+void lifecycle_refused(struct service *s, struct record *r, const char *text);
+
 /* The job is over.  Stops what runs of it; where that takes a while the job is leaving,
  * its devices stay taken, and its end is stored when the engine says that it has gone.
  * With a tx its rows go there and the caller commits, else it is committed here. */

@@ -233,6 +233,8 @@ static void reconcile(struct rebuild *b)
             bring_back(b, back, r);
         lifecycle_resume_leaving(b->s, r);
         found_jobs_return(b->s, r);
+        if (!r->ref[0])
+            lifecycle_hand_in(b->s, r);
     }
     b->s->engine.ops->adopted(b->s->engine.self);
 }

@@ -200,7 +200,8 @@ static void advise(struct service *s, const struct round_result *result)
 static void explain(const struct service *s, struct record *r,
                     enum unplaced_reason reason)
 {
-    static const char *const codes[] = {"", "capacity", "rate", "memory", "policy"};
+    static const char *const codes[] = {"",       "capacity", "rate",
+                                        "memory", "policy",   "host"};
     char text[sizeof(r->reason)];
 
     if (r->phase != PHASE_WAITING || r->held || r->over_quota)

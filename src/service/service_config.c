@@ -183,6 +183,12 @@ static const struct config_key sim_keys[] = {
                   "energy of devices is told this often; 0 follows the speed"),
     CONFIG_NUMBER(SECONDS, "restore", IN(sim, restore_s), 0, 86400, "45s",
                   "a restarted job reads its checkpoint this long"),
+    CONFIG_KEY(
+        BOOL, "queue", IN(sim, queue), "false",
+        "it has a queue of its own, as Slurm has: jobs are handed in when they are "
+        "admitted"),
+    CONFIG_NUMBER(SECONDS, "sleep", IN(sim, sleep_s), 0, 86400, "0s",
+                  "a node takes so long to fall asleep"),
     CONFIG_NUMBER(DOUBLE, "noise", IN(sim, noise), 0, 1, "0.03",
                   "of measured rates, as standard deviation of the logarithm"),
     CONFIG_KEY(U64, "seed", IN(sim, seed), "1", "of the synthetic world"),
@@ -338,6 +344,8 @@ struct sim_engine_options service_config_sim(const struct service_config *config
     options.demand_s = options.measure_s;
     options.power_s = c->power_s > 0 ? c->power_s : fmax(10, 5 * c->speed);
     options.restore_s = c->restore_s;
+    options.queue = c->queue;
+    options.sleep_s = c->sleep_s;
     options.noise_sd = c->noise;
     options.seed = c->seed;
     options.clock = (enum sim_clock)c->clock;

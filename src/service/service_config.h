@@ -69,6 +69,8 @@ struct service_sim_config {
     double speed;
     double measure_s, power_s; /* 0: from the speed */
     double restore_s;
+    bool queue;
+    double sleep_s;
     double noise;
     uint64_t seed;
     int clock;      /* enum sim_clock */

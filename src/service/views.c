@@ -157,6 +157,8 @@ static void asked(struct json_out *out, const struct store_request *q)
     json_out_key_number(out, "duration_s", job->duration_s);
     json_out_key_int(out, "gpus", job->devices);
     json_out_key_number(out, "memory_gb", job->memory_gb);
+    json_out_key_number(out, "cpus", job->cpus);
+    json_out_key_number(out, "host_memory_gb", job->host_memory_gb);
     json_out_key_int(out, "priority", job->priority);
     types(out, q->types);
     json_out_key_bool(out, "share", job->may_share);
@@ -298,6 +300,10 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "moves", status->moves);
     json_out_key_int(out, "restarts", status->restarts);
     json_out_key_int(out, "attempt", r->attempt);
+    json_out_key_string(out, "engine_ref",
+                        r->ref[0]       ? r->ref
+                        : r->entered[0] ? r->entered
+                                        : NULL);
     json_out_key_number(out, "replicas",
                         service ? replicas_running(replicas, count) : NAN);
     json_out_key_number(out, "max_replicas", service ? r->replicas.max : NAN);
@@ -414,7 +420,7 @@ const char *views_device_state(const struct cluster *c, int device)
         return "leaving";
     if (d->job_count > 0)
         return "busy";
-    return node == NODE_ASLEEP ? "asleep" : "free";
+    return node == NODE_ASLEEP || node == NODE_FALLING ? "asleep" : "free";
 }
 
 void views_device(struct json_out *out, const struct service *s, int device,
@@ -448,6 +454,9 @@ void views_device(struct json_out *out, const struct service *s, int device,
     json_out_end(out);
 }
 
+const char *const views_node_states[] = {"awake", "asleep",         "waking",
+                                         "down",  "falling_asleep", NULL};
+
 double views_host_watts(const struct node *node)
 {
     if (node->state == NODE_DOWN)
@@ -458,7 +467,6 @@ double views_host_watts(const struct node *node)
 void views_node(struct json_out *out, const struct service *s, int n,
                 const struct auth_identity *who)
 {
-    static const char *const states[] = {"awake", "asleep", "waking", "down"};
     const struct cluster *c = loop_cluster(s->loop);
     const struct node *node = &c->nodes[n];
     double watts = views_host_watts(node);
@@ -468,13 +476,15 @@ void views_node(struct json_out *out, const struct service *s, int n,
             watts += s->devices[node->first_device + i].watts;
     json_out_begin_object(out);
     json_out_key_string(out, "name", node->name);
-    json_out_key_string(out, "state", states[node->state]);
+    json_out_key_string(out, "state", views_node_states[node->state]);
     json_out_key_bool(out, "drained", s->nodes[n].drained);
     json_out_key_string(out, "reason", s->nodes[n].reason[0] ? s->nodes[n].reason : NULL);
     json_out_key_number(out, "since_s", node->since_s);
     json_out_key_bool(out, "may_sleep", node->may_sleep);
     json_out_key_number(out, "watts", watts);
     json_out_key_number(out, "host_watts", node->host_watts);
+    json_out_key_number(out, "cpus", node->room.cpus);
+    json_out_key_number(out, "memory_gb", node->room.memory_gb);
     json_out_key_int(out, "jobs", cluster_node_jobs(c, n));
     json_out_key_array(out, "devices");
     for (int i = 0; i < node->device_count; i++)

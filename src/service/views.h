@@ -39,6 +39,7 @@ void views_device(struct json_out *out, const struct service *s, int device,
                   const struct auth_identity *who);
 void views_node(struct json_out *out, const struct service *s, int node,
                 const struct auth_identity *who);
+extern const char *const views_node_states[]; /* of enum node_state; ends with NULL */
 double views_host_watts(const struct node *node);
 void views_neighbour(struct json_out *out, const struct service *s, uint64_t job,
                      const struct auth_identity *who);

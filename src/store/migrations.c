@@ -11,11 +11,12 @@ EMBED(store_schema_2, CORGI_SCHEMA_DIR "/2.sql");
 EMBED(store_schema_3, CORGI_SCHEMA_DIR "/3.sql");
 EMBED(store_schema_4, CORGI_SCHEMA_DIR "/4.sql");
 EMBED(store_schema_5, CORGI_SCHEMA_DIR "/5.sql");
+EMBED(store_schema_6, CORGI_SCHEMA_DIR "/6.sql");
 
 const char *const migrations_steps[] = {
     (const char *)store_schema_1, (const char *)store_schema_2,
     (const char *)store_schema_3, (const char *)store_schema_4,
-    (const char *)store_schema_5,
+    (const char *)store_schema_5, (const char *)store_schema_6,
 };
 const int migrations_count = sizeof(migrations_steps) / sizeof(migrations_steps[0]);
 

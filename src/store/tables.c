@@ -84,6 +84,8 @@ static const struct row_column request[] = {
     NAMED(store_request, duration_s, job.duration_s),
     NAMED(store_request, devices_wanted, job.devices),
     NAMED(store_request, memory_gb, job.memory_gb),
+    NAMED(store_request, cpus, job.cpus),
+    NAMED(store_request, host_memory_gb, job.host_memory_gb),
     NAMED(store_request, priority, job.priority),
     TEXT_OR(store_request, types, ""),
     NAMED(store_request, may_share, job.may_share),

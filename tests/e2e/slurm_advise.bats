@@ -138,6 +138,9 @@ hand_in() {
     node_is() { # NODE STATE DRAINED
         [ "$(api GET "/v1/nodes/$1" | jq -r '"\(.state) \(.drained)"')" = "$2 $3" ]
     }
+    goes_to_sleep() { # NODE: or sleeps already, when nobody looked for some seconds
+        node_is "$1" falling_asleep false || node_is "$1" asleep false
+    }
     powered_off() { # NODE
         [ "$(sinfo -h -N -n "$1" -o %T)" = 'idle~' ]
     }
@@ -150,9 +153,9 @@ hand_in() {
     scontrol update nodename=node2 state=resume
     within 50 node_is node2 awake false
     scontrol update nodename=node4 state=power_down
-    within 50 node_is node4 asleep false
+    within 50 goes_to_sleep node4
     within 150 powered_off node4
-    node_is node4 asleep false
+    within 50 node_is node4 asleep false
     scontrol update nodename=node4 state=power_up
     within 200 node_is node4 awake false
 }

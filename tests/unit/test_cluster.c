@@ -88,9 +88,10 @@ static void a_device_that_is_being_left_is_not_usable(void **state)
     struct cluster *c = fixture_cluster();
 
     (void)state;
-    cluster_begin_leaving(c, 2, 7, 100);
-    cluster_begin_leaving(c, 2, 8, 90);
-    cluster_begin_leaving(c, 2, 7, 80); /* sooner than was thought */
+    cluster_begin_leaving(c, 2, &(struct device_leaving){.job = 7, .until_s = 100});
+    cluster_begin_leaving(c, 2, &(struct device_leaving){.job = 8, .until_s = 90});
+    /* sooner than was thought */
+    cluster_begin_leaving(c, 2, &(struct device_leaving){.job = 7, .until_s = 80});
     assert_int_equal(c->devices[2].leaving_count, 2);
     assert_true(c->devices[2].leaving[0].until_s == 80);
     assert_false(cluster_device_usable(c, 2));

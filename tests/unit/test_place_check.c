@@ -265,9 +265,60 @@ static void who_may_not_move_stays(void **state)
     accepted(&s);
 }
 
+/* Jobs 1 and 2 run on node 1, which has four processors; job 3 waits. */
+static void a_host_that_is_full_takes_nobody_more(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    for (int asked = 0; asked <= 3; asked++) {
+        scene_init(&s);
+        s.f.cluster->nodes[1].room = (struct host_room){4, 100};
+        jobs_get(s.f.jobs, 1)->job.cpus = 2;
+        jobs_get(s.f.jobs, 3)->job.cpus = asked;
+        plan_seat(&s.plan, 2, (int[]){4}, 1);
+        if (asked <= 2)
+            accepted(&s);
+        else
+            refused(&s, "too few processors");
+    }
+}
+
+/* A host that has lost room keeps those who run there. */
+static void who_runs_stays_when_a_host_has_less_than_before(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_init(&s);
+    s.f.cluster->nodes[1].room = (struct host_room){1, 100};
+    jobs_get(s.f.jobs, 1)->job.cpus = 2;
+    accepted(&s);
+    scene_init(&s);
+    s.f.cluster->nodes[1].room = (struct host_room){1, 100};
+    jobs_get(s.f.jobs, 1)->job.cpus = 2;
+    jobs_get(s.f.jobs, 3)->job.host_memory_gb = 10; /* asks for none of what lacks */
+    plan_seat(&s.plan, 2, (int[]){4}, 1);
+    accepted(&s);
+}
+
+static void a_device_takes_no_more_than_its_own_limit(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    scene_init(&s);
+    s.f.cluster->devices[3].share_most = 1;
+    plan_seat(&s.plan, 2, (int[]){3}, 1); /* beside job 2 */
+    refused(&s, "1 are allowed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_that_is_full_takes_nobody_more),
+        cmocka_unit_test(who_runs_stays_when_a_host_has_less_than_before),
+        cmocka_unit_test(a_device_takes_no_more_than_its_own_limit),
         cmocka_unit_test(a_good_plan_passes),
         cmocka_unit_test(every_job_needs_a_seat_or_a_wait_of_its_own),
         cmocka_unit_test(as_many_devices_as_asked_for),

@@ -19,8 +19,8 @@
 /* How often each kind of event came, and the last of it: years of a world are millions.
  */
 struct heard {
-    size_t count[ENGINE_WARNING + 1];
-    struct engine_event last[ENGINE_WARNING + 1];
+    size_t count[ENGINE_ONLINE + 1];
+    struct engine_event last[ENGINE_ONLINE + 1];
 };
 
 static void hear(void *ctx, const struct engine_event *e)
@@ -548,9 +548,63 @@ static void reports_of_a_steady_job_can_be_thinned(void **state)
     assert_in_range(reports_in_a_day(true), 10, 60);
 }
 
+static struct engine make_with(struct heard *h, bool queue, double sleep_s)
+{
+    struct sim_engine_options options = sim_engine_defaults();
+    struct engine e;
+
+    options.start_s = 1000;
+    options.queue = queue;
+    options.sleep_s = sleep_s;
+    assert_int_equal(sim_engine_create(&e, &options, (struct engine_sink){hear, h}, NULL),
+                     0);
+    return e;
+}
+
+static void with_a_queue_a_job_is_handed_in_before_it_starts(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make_with(&h, true, 0);
+    struct job job = some_job(1, 1e4);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+
+    (void)state;
+    assert_int_equal(e.ops->start(e.self, &start, NULL), -1);
+    assert_int_equal(e.ops->enter(e.self, &start, NULL), 0);
+    assert_int_equal(count_of(&h, ENGINE_ENTERED), 0); /* only dispatch() tells */
+    e.ops->dispatch(e.self, 1000);
+    assert_int_equal(count_of(&h, ENGINE_ENTERED), 1);
+    assert_int_equal(last_of(&h, ENGINE_ENTERED)->job, 1);
+    assert_int_equal(e.ops->leave(e.self, 1, NULL), 0);
+    assert_int_equal(e.ops->leave(e.self, 1, NULL), 0); /* not knowing it is fine */
+    assert_int_equal(e.ops->start(e.self, &start, NULL), -1);
+    assert_int_equal(e.ops->enter(e.self, &start, NULL), 0);
+    assert_int_equal(e.ops->start(e.self, &start, NULL), 0);
+    finish(&e, &h);
+}
+
+static void a_node_may_take_its_time_to_fall_asleep(void **state)
+{
+    struct heard h = {0};
+    struct engine e = make_with(&h, false, 30);
+
+    (void)state;
+    assert_int_equal(e.ops->sleep(e.self, 3, NULL), ENGINE_FALLING);
+    assert_int_equal(sim_inspect_cluster(&e)->nodes[3].state, NODE_FALLING);
+    e.ops->dispatch(e.self, 1029);
+    assert_int_equal(count_of(&h, ENGINE_NODE_ASLEEP), 0);
+    e.ops->dispatch(e.self, 1031);
+    assert_int_equal(count_of(&h, ENGINE_NODE_ASLEEP), 1);
+    assert_int_equal(last_of(&h, ENGINE_NODE_ASLEEP)->node, 3);
+    assert_int_equal(sim_inspect_cluster(&e)->nodes[3].state, NODE_ASLEEP);
+    finish(&e, &h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_a_queue_a_job_is_handed_in_before_it_starts),
+        cmocka_unit_test(a_node_may_take_its_time_to_fall_asleep),
         cmocka_unit_test(the_world_stands_still_until_it_is_told_to_go_on),
         cmocka_unit_test(two_engines_of_one_seed_agree_on_a_job),
         cmocka_unit_test(a_failed_node_loses_its_jobs_and_comes_back),

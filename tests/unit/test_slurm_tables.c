@@ -57,10 +57,16 @@ static void on_event(void *ctx, const struct engine_event *e)
     case ENGINE_NODE_UP:
     case ENGINE_NODE_DOWN:
     case ENGINE_NODE_ASLEEP:
+    case ENGINE_NODE_FALLING:
         str_addf(&lab->told, "node %d %s\n", e->node,
-                 e->kind == ENGINE_NODE_UP     ? "up"
-                 : e->kind == ENGINE_NODE_DOWN ? "down"
-                                               : "asleep");
+                 e->kind == ENGINE_NODE_UP       ? "up"
+                 : e->kind == ENGINE_NODE_DOWN   ? "down"
+                 : e->kind == ENGINE_NODE_ASLEEP ? "asleep"
+                                                 : "falling");
+        break;
+    case ENGINE_NODE_ROOM:
+        str_addf(&lab->told, "node %d has %g CPUs and %g GB left\n", e->node,
+                 e->room.cpus, e->room.memory_gb);
         break;
     case ENGINE_NODE_DRAINED:
     case ENGINE_NODE_UNDRAINED:
@@ -380,9 +386,71 @@ static void the_last_known_cluster_is_there_without_slurm(void **state)
     unlink(path);
 }
 
+#define HOST(name, cpus)                                                                 \
+    "{\"name\":\"" name "\",\"state\":\"idle\",\"flags\":[],\"gres\":\"" V100            \
+    "\",\"cpus\":" cpus ",\"memory_mb\":65536}"
+#define CPU_JOB(id, state, cpus, nodes)                                                  \
+    "{\"id\":\"" id "\",\"state\":\"" state "\",\"user\":\"ada\",\"submit_s\":100,"      \
+    "\"start_s\":110,\"cpus\":" cpus ",\"memory_mb_cpu\":1024,\"num_nodes\":2,"          \
+    "\"nodes\":[" nodes "]}"
+
+static void jobs_without_gpus_take_room_of_nodes(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    answer(lab, false, false, HOST("a", "16"), "");
+    told(lab, "node 0 has 16 CPUs and 64 GB left\n");
+    show(lab, CPU_JOB("7", "pending", "8", ""));
+    told(lab, "");
+    show(lab, CPU_JOB("7", "running", "8", "\"a\",\"c\""));
+    told(lab, "node 0 has 12 CPUs and 60 GB left\n"); /* half of it is on another */
+    show(lab, CPU_JOB("8", "running", "8", "\"a\",\"c\""));
+    told(lab, "node 0 has 8 CPUs and 56 GB left\n");
+    show(lab, CPU_JOB("7", "completed", "8", "\"a\",\"c\""));
+    told(lab, "node 0 has 12 CPUs and 60 GB left\n");
+    answer(lab, true, false, "", "\"8\"");
+    told(lab, "node 0 has 16 CPUs and 64 GB left\n");
+    show(lab, CPU_JOB("9", "running", "8", "\"a\",\"c\""));
+    told(lab, "node 0 has 12 CPUs and 60 GB left\n");
+    answer(lab, true, true, "", ""); /* a helper that has just come: it is gone */
+    told(lab, "node 0 has 16 CPUs and 64 GB left\n");
+    lab_destroy(lab);
+}
+
+static void nodes_have_room_and_devices_a_limit_of_jobs(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    assert_int_equal(lab->cluster->devices[0].share_most, 2); /* four parts of two */
+    assert_int_equal(lab->cluster->devices[2].share_most, 1);
+    assert_true(isinf(lab->cluster->nodes[0].room.cpus)); /* not told */
+    lab_destroy(lab);
+}
+
+static void a_node_is_falling_asleep_before_it_sleeps(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    answer(lab, false, false, NODE("a", "idle", "\"powering_down\"", V100), "");
+    told(lab, "node 0 falling\n");
+    answer(lab, false, false, NODE("a", "idle", "\"powered_down\"", V100), "");
+    told(lab, "node 0 asleep\n");
+    answer(lab, false, false, NODE("a", "idle", "\"powering_up\"", V100), "");
+    told(lab, "");
+    answer(lab, false, false, NODE("a", "idle", "", V100), "");
+    told(lab, "node 0 up\n");
+    lab_destroy(lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_without_gpus_take_room_of_nodes),
+        cmocka_unit_test(nodes_have_room_and_devices_a_limit_of_jobs),
+        cmocka_unit_test(a_node_is_falling_asleep_before_it_sleeps),
         cmocka_unit_test(a_job_is_followed_from_its_hold_to_its_end),
         cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
         cmocka_unit_test(slurms_own_requeue_is_the_same_job),

@@ -74,6 +74,17 @@ static const struct job_status *no_watts_are_left(void)
     return alone(5);
 }
 
+/* Both devices are free, and each node has two processors. */
+static const struct job_status *too_few_processors_are_left(void)
+{
+    struct job_status *s = alone(5);
+
+    for (int n = 0; n < w.cluster->node_count; n++)
+        w.cluster->nodes[n].room.cpus = 2;
+    s->job.cpus = 3;
+    return s;
+}
+
 static const struct {
     enum unplaced_reason reason;
     const struct job_status *(*make)(void);
@@ -91,6 +102,9 @@ static const struct {
     {UNPLACED_MEMORY, too_large_for_the_types_it_may_use,
      "waits: it fits into the memory of no type it may use"},
     {UNPLACED_POLICY, no_watts_are_left, "waits: the power limit leaves no room for it"},
+    {UNPLACED_HOST, too_few_processors_are_left,
+     "waits: no node with a free device it could use has the processors and the memory "
+     "left that it asks for"},
 };
 
 #define STATES (sizeof(states) / sizeof(states[0]))

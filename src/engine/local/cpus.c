@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 /* What a core of a server of these years does: two fused multiply-adds of 8 floats a
  * cycle, its part of the memory bandwidth, its part of the package's power.  Only the
@@ -69,7 +70,12 @@ static double clock_ghz(void)
     return khz > 100e3 && khz < 20e6 ? khz / 1e6 : CLOCK_GHZ;
 }
 
-static double machine_memory_gb(void)
+double cpus_machine_cores(void)
+{
+    return (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+double cpus_machine_memory_gb(void)
 {
     struct sysinfo info;
 
@@ -96,7 +102,7 @@ static void fill_sheet(struct cpus_device *d, const struct cpus_spec *spec)
     s->fp32_tflops = cores * clock_ghz() * FLOPS_A_CYCLE / 1000;
     s->fp16_tflops = s->fp32_tflops; /* nothing faster for halves */
     s->bandwidth_gbs = cores * BANDWIDTH_GBS;
-    s->memory_gb = spec->memory_gb > 0 ? spec->memory_gb : machine_memory_gb();
+    s->memory_gb = spec->memory_gb > 0 ? spec->memory_gb : cpus_machine_memory_gb();
     s->sms = d->core_count;
     s->cores = cores;
     s->idle_watts = d->core_count * idle * d->quota;

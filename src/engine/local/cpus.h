@@ -43,5 +43,9 @@ int cpus_same_type(const struct cpus_device *one, const struct cpus_device *othe
 /* "0-3,8" to a set; false when it is no such list or names no core. */
 bool cpus_parse_cores(const char *text, cpu_set_t *cores);
 
+/* What the whole machine has. */
+double cpus_machine_cores(void);
+double cpus_machine_memory_gb(void);
+
 /* Processor seconds per second the device gives. */
 double cpus_cores(const struct cpus_device *device);

@@ -340,14 +340,16 @@ int local_devices_cluster(void *engine, struct cluster **cluster, struct err *er
         of[d] = t;
     }
     *cluster = cluster_create(types, count);
-    cluster_add_node(*cluster, &(struct node_spec){
-                                   .name = e->node,
-                                   .type = of[0],
-                                   .device_count = e->device_count,
-                                   .host_watts = e->options.host_watts,
-                                   .sleep_watts = e->options.host_watts,
-                                   .may_sleep = false, /* the daemon is on it */
-                               });
+    cluster_add_node(*cluster,
+                     &(struct node_spec){
+                         .name = e->node,
+                         .type = of[0],
+                         .device_count = e->device_count,
+                         .host_watts = e->options.host_watts,
+                         .sleep_watts = e->options.host_watts,
+                         .may_sleep = false, /* the daemon is on it */
+                         .room = {cpus_machine_cores(), cpus_machine_memory_gb()},
+                     });
     for (int d = 0; d < e->device_count; d++)
         (*cluster)->devices[d].type = of[d];
     rc = 0;

@@ -22,6 +22,8 @@ struct node_config {
     double sleep_watts;
     double wake_s;
     bool may_sleep;
+    double cpus, memory_gb;
+    int share;
     int line; /* where it begins in the file */
 };
 
@@ -63,6 +65,12 @@ static const struct config_key node_keys[] = {
     CONFIG_NUMBER(SECONDS, "wake", AT(wake_s), 0, 86400, "60s", "from asleep to ready"),
     CONFIG_KEY(BOOL, "may_sleep", AT(may_sleep), "true",
                "whether it may be put to sleep at all"),
+    CONFIG_NUMBER(DOUBLE, "cpus", AT(cpus), 0, 1e6, "0",
+                  "processors for jobs that ask for some; 0: as many as they like"),
+    CONFIG_NUMBER(DOUBLE, "memory_gb", AT(memory_gb), 0, 1e6, "0",
+                  "memory of the host, likewise"),
+    CONFIG_NUMBER(INT, "share", AT(share), 0, LOOP_MAX_SHARE, "0",
+                  "jobs one of its GPUs takes at once; 0: as the policy says"),
     {.name = "line", .type = CONFIG_LINE, .offset = AT(line)},
     {0},
 };
@@ -111,6 +119,8 @@ static void add_nodes(struct cluster *cluster, const struct node_config *n, int 
                                       .sleep_watts = n->sleep_watts,
                                       .wake_s = n->wake_s,
                                       .may_sleep = n->may_sleep,
+                                      .room = {n->cpus, n->memory_gb},
+                                      .share_most = n->share,
                                   });
     }
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -213,6 +214,7 @@ static void sim_destroy(void *self)
     vec_free(&e->past);
     vec_free(&e->news);
     map_destroy(e->index);
+    map_destroy(e->entered);
     vec_free(&e->events.heap);
     world_destroy(e->made);
     cluster_destroy(e->cluster);
@@ -343,6 +345,39 @@ void sim_engine_expect(const struct engine *engine, const struct sim_request *re
     sim_engine_give(e, sim_engine_add(e, request->job.id), request);
 }
 
+/* ---- the queue, which only engines as Slurm have ---- */
+
+static int sim_enter(void *self, const struct engine_job *job, struct err *err)
+{
+    struct sim_engine *e = self;
+    char name[40];
+
+    (void)err;
+    if (!e->options.queue)
+        return 0;
+    map_put(e->entered, job->job->id, 1);
+    snprintf(name, sizeof(name), "sim-%llu", (unsigned long long)job->job->id);
+    sim_engine_tell(e, ENGINE_ENTERED, NULL, name)->job = job->job->id;
+    set_timer(e);
+    return 0;
+}
+
+static int sim_leave(void *self, uint64_t job, struct err *err)
+{
+    struct sim_engine *e = self;
+
+    (void)err;
+    map_remove(e->entered, job);
+    return 0;
+}
+
+static bool was_handed_in(const struct sim_engine *e, uint64_t job)
+{
+    size_t any;
+
+    return !e->options.queue || map_get(e->entered, job, &any);
+}
+
 static int sim_start(void *self, const struct engine_job *job, struct err *err)
 {
     struct sim_engine *e = self;
@@ -350,6 +385,9 @@ static int sim_start(void *self, const struct engine_job *job, struct err *err)
 
     if (check_devices(e, job, err) < 0)
         return -1;
+    if (!was_handed_in(e, job->job->id))
+        return err_set(err, ERR_NOT_FOUND, "job %llu was not handed in",
+                       (unsigned long long)job->job->id);
     if (run && (run->state == RUN_STARTING || run->state == RUN_ACTIVE))
         return err_set(err, ERR_EXISTS, "job %llu runs already",
                        (unsigned long long)job->job->id);
@@ -425,7 +463,11 @@ static int sim_wake(void *self, int node, struct err *err)
 
 static int sim_sleep(void *self, int node, struct err *err)
 {
-    return set_node(self, node, NODE_ASLEEP, err);
+    const struct sim_engine *e = self;
+    bool falls = e->options.sleep_s > 0;
+    int rc = set_node(self, node, falls ? NODE_FALLING : NODE_ASLEEP, err);
+
+    return rc == 0 && falls ? ENGINE_FALLING : rc;
 }
 
 static int sim_adopt(void *self, const struct engine_job *job, struct err *err)
@@ -482,6 +524,8 @@ static const struct engine_ops sim_ops = {
     .cluster = sim_cluster,
     .fd = sim_fd,
     .dispatch = sim_dispatch,
+    .enter = sim_enter,
+    .leave = sim_leave,
     .start = sim_start,
     .stop = sim_stop,
     .cap = sim_cap,
@@ -503,6 +547,7 @@ int sim_engine_create(struct engine *engine, const struct sim_engine_options *op
     e->now_s = options->start_s;
     e->journal = e->timer = -1;
     e->index = map_create();
+    e->entered = map_create();
     rng_stream(&e->failures, options->seed, STREAM_FAILURES);
     if (make_world(e, err) < 0 || journal_open(e, err) < 0) {
         sim_destroy(e);

@@ -43,6 +43,8 @@ struct sim_engine_options {
     double alone_sd, beside_sd;              /* hidden factors of each job, see truth.h */
     double gang_interference, cap_steepness; /* see truth.h; 0: none */
     double drift;        /* of rates over the days, see truth.h; 0: none */
+    bool queue;          /* it has a queue: a job is handed in before it starts */
+    double sleep_s;      /* from being told to sleep to being asleep */
     double restore_s;    /* a restarted job reads its checkpoint this long */
     double checkpoint_s; /* a failed node loses what was done since the last checkpoint */
     double node_mtbf_s;  /* mean time between failures of a node; 0: none */

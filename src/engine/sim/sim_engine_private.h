@@ -9,9 +9,10 @@
 #include "engine/sim/sim_engine.h"
 
 enum event_kind {
-    EVENT_NODE_FAILS, /* subject of the first three: node */
+    EVENT_NODE_FAILS, /* subject of the first four: node */
     EVENT_NODE_UP,
-    EVENT_AWAKE,   /* stamp tells a stale one */
+    EVENT_AWAKE, /* stamp tells a stale one, also of the next */
+    EVENT_ASLEEP,
     EVENT_DRIFT,   /* rates of all classes move */
     EVENT_FINISH,  /* subject from here on: job.  Its work is done or its time over */
     EVENT_READY,   /* its node is awake and its checkpoint read */
@@ -104,7 +105,7 @@ struct sim_engine {
     struct truth truth;
     struct events events;
     uint64_t stamps;            /* given so far */
-    uint64_t *awake_stamp;      /* (nodes) of the valid EVENT_AWAKE */
+    uint64_t *awake_stamp;      /* (nodes) of the valid EVENT_AWAKE or EVENT_ASLEEP */
     double origin_s;            /* the world's time when the engine began */
     double wall_s;              /* and the wall's */
     double now_s;               /* the world is computed up to here */
@@ -117,6 +118,7 @@ struct sim_engine {
     uint64_t last_job; /* the largest number in the journal as it was found */
     struct rng failures;
     struct map *index;         /* job -> position in runs */
+    struct map *entered;       /* jobs that were handed in */
     vec_of(struct run *) runs; /* that run, will again, or have just ended */
     vec_of(uint64_t) replicas; /* of them those that serve another's requests */
     vec_of(struct ended) past; /* kept a while for a daemon that comes back */

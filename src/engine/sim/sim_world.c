@@ -36,7 +36,7 @@ static bool is_stale(const struct sim_engine *e, const struct event *event)
 {
     const struct run *run;
 
-    if (event->kind == EVENT_AWAKE)
+    if (event->kind == EVENT_AWAKE || event->kind == EVENT_ASLEEP)
         return event->stamp != e->awake_stamp[event->subject];
     if (event->kind < EVENT_FINISH || event->kind > EVENT_MEASURE)
         return false;
@@ -324,6 +324,15 @@ void sim_world_cap(struct sim_engine *e, int device, double watts)
     touch_device(e, device);
 }
 
+static void node_later(struct sim_engine *e, int n, enum event_kind kind, double in_s)
+{
+    e->awake_stamp[n] = ++e->stamps;
+    events_push(&e->events, (struct event){.at_s = e->now_s + in_s,
+                                           .kind = kind,
+                                           .subject = (uint64_t)n,
+                                           .stamp = e->awake_stamp[n]});
+}
+
 void sim_world_node(struct sim_engine *e, int n, enum node_state state)
 {
     struct node *node = &e->cluster->nodes[n];
@@ -331,18 +340,15 @@ void sim_world_node(struct sim_engine *e, int n, enum node_state state)
     node->state = state;
     node->since_s = e->now_s;
     e->awake_stamp[n] = 0;
-    journal_note(e, JOURNAL_NODE, n, state == NODE_ASLEEP);
+    journal_note(e, JOURNAL_NODE, n, state == NODE_ASLEEP || state == NODE_FALLING);
     for (int i = 0; i < node->device_count; i++)
         touch_device(e, node->first_device + i);
     if (e->options.watch)
         e->options.watch->node(e->options.watch->ctx, n);
-    if (state != NODE_WAKING)
-        return;
-    e->awake_stamp[n] = ++e->stamps;
-    events_push(&e->events, (struct event){.at_s = node->since_s + node->wake_s,
-                                           .kind = EVENT_AWAKE,
-                                           .subject = (uint64_t)n,
-                                           .stamp = e->awake_stamp[n]});
+    if (state == NODE_WAKING)
+        node_later(e, n, EVENT_AWAKE, node->wake_s);
+    if (state == NODE_FALLING)
+        node_later(e, n, EVENT_ASLEEP, e->options.sleep_s);
 }
 
 /* Work since the last checkpoint is done again, and counts once. */
@@ -449,6 +455,10 @@ static void happen(struct sim_engine *e, const struct event *event)
     switch (event->kind) {
     case EVENT_AWAKE:
         node_is_up(e, n, ENGINE_NODE_AWAKE);
+        break;
+    case EVENT_ASLEEP:
+        sim_world_node(e, n, NODE_ASLEEP);
+        sim_engine_tell(e, ENGINE_NODE_ASLEEP, NULL, NULL)->node = n;
         break;
     case EVENT_NODE_FAILS:
         if (e->cluster->nodes[n].state == NODE_AWAKE)

@@ -55,11 +55,13 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
     str_copy(n.reason, sizeof(n.reason), reason ? reason : "");
     n.cpus = (int)number(row, "cpus", 1e6);
     n.memory_mb = number(row, "memory_mb", MB_MAX);
-    n.asleep = has(row, "powered_down") || has(row, "powering_down") ||
-               has(row, "power_down") || has(row, "powering_up") || has(row, "power_up");
-    n.down = !n.asleep && (!strcmp(state, "down") || !strcmp(state, "unknown") ||
-                           !strcmp(state, "error") || !strcmp(state, "future") ||
-                           has(row, "no_respond") || has(row, "invalid"));
+    n.asleep =
+        has(row, "powered_down") || has(row, "powering_up") || has(row, "power_up");
+    n.falling = !n.asleep && (has(row, "powering_down") || has(row, "power_down"));
+    n.down =
+        !n.asleep && !n.falling &&
+        (!strcmp(state, "down") || !strcmp(state, "unknown") || !strcmp(state, "error") ||
+         !strcmp(state, "future") || has(row, "no_respond") || has(row, "invalid"));
     n.drained = has(row, "drain") || has(row, "fail") || has(row, "maint") ||
                 has(row, "reserved") || has(row, "reboot");
     *node = n;

@@ -18,7 +18,7 @@
 
 struct slurm_node_row {
     char name[SLURM_NAME_SIZE];
-    bool down, asleep, drained;
+    bool down, asleep, falling, drained; /* falling: asleep, and not sleeping yet */
     char reason[160];
     struct slurm_gres gres;
     char features[256];

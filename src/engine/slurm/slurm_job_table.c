@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "engine/slurm/slurm_node_table.h"
+#include "engine/slurm/slurm_other_jobs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,20 +39,22 @@ struct slurm_job_entry {
 };
 
 struct slurm_job_table {
-    const struct slurm_node_table *nodes;
+    struct slurm_node_table *nodes;
+    struct slurm_other_jobs *others; /* that ask for no GPU */
     struct engine_sink sink;
     vec_of(struct slurm_job_entry) jobs;
     struct map *by_id;
     bool whole; /* all jobs have been told since the helper came */
 };
 
-struct slurm_job_table *slurm_job_table_create(const struct slurm_node_table *nodes,
+struct slurm_job_table *slurm_job_table_create(struct slurm_node_table *nodes,
                                                struct engine_sink sink)
 {
     struct slurm_job_table *t = mem_new(struct slurm_job_table);
 
     t->nodes = nodes;
     t->sink = sink;
+    t->others = slurm_other_jobs_create(nodes);
     t->by_id = map_create();
     t->whole = true;
     return t;
@@ -61,6 +64,7 @@ void slurm_job_table_destroy(struct slurm_job_table *t)
 {
     if (!t)
         return;
+    slurm_other_jobs_destroy(t->others);
     vec_free(&t->jobs);
     map_destroy(t->by_id);
     free(t);
@@ -355,8 +359,10 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
 {
     struct slurm_job_entry *e;
 
-    if (!slurm_job_wants_gpus(row))
+    if (!slurm_job_wants_gpus(row)) {
+        slurm_other_jobs_take(t->others, row);
         return;
+    }
     e = know(t, row, now_s);
     e->seen = true;
     e->gone_s = 0;
@@ -410,6 +416,8 @@ void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *an
     if (fresh && t->whole)
         for (size_t i = 0; i < t->jobs.count; i++)
             t->jobs.items[i].seen = false;
+    if (fresh && t->whole)
+        slurm_other_jobs_forget(t->others);
     t->whole = !fresh;
     for (size_t i = 0; i < json_value_count(rows); i++)
         if (slurm_answers_job(json_value_item(rows, i), &row))
@@ -420,12 +428,15 @@ void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *an
 
         if (e && e->gone_s == 0)
             e->gone_s = now_s;
+        if (id)
+            slurm_other_jobs_gone(t->others, id);
     }
     if (fresh && !json_member_bool(answer, "more", false)) {
         sweep(t, now_s);
         t->whole = true;
     }
     forget(t, now_s);
+    slurm_node_table_tell_rooms(t->nodes, now_s);
 }
 
 struct slurm_job_counts slurm_job_table_counts(const struct slurm_job_table *t)

@@ -14,7 +14,7 @@
 struct slurm_job_table;
 struct slurm_node_table;
 
-struct slurm_job_table *slurm_job_table_create(const struct slurm_node_table *nodes,
+struct slurm_job_table *slurm_job_table_create(struct slurm_node_table *nodes,
                                                struct engine_sink sink);
 void slurm_job_table_destroy(struct slurm_job_table *table); /* NULL is fine */
 

@@ -21,7 +21,7 @@
 
 #define FILE_BYTES  ((size_t)16 << 20)
 
-enum node_told { TOLD_UP, TOLD_ASLEEP, TOLD_DOWN };
+enum node_told { TOLD_UP, TOLD_ASLEEP, TOLD_DOWN, TOLD_FALLING };
 
 struct node_entry {
     char name[SLURM_NAME_SIZE];
@@ -29,7 +29,11 @@ struct node_entry {
     int types[SLURM_MOST_GPUS];
     enum node_told told;
     bool drained;
-    bool seen; /* in the look that is being told */
+    bool seen;              /* in the look that is being told */
+    struct host_room room;  /* 0: not told */
+    struct host_room taken; /* of it by jobs without GPUs */
+    bool room_changed;      /* since it was told */
+    int share_most;         /* jobs a GPU takes at once */
 };
 
 struct slurm_node_table {
@@ -101,7 +105,9 @@ static struct node_spec spec_of(const struct slurm_node_table *t,
                               .host_watts = HOST_WATTS,
                               .sleep_watts = SLEEP_WATTS,
                               .wake_s = WAKE_S,
-                              .may_sleep = t->sleeps};
+                              .may_sleep = t->sleeps,
+                              .room = n->room,
+                              .share_most = n->share_most};
 }
 
 int slurm_node_table_count(const struct slurm_node_table *t)
@@ -120,9 +126,10 @@ int slurm_node_table_cluster(struct slurm_node_table *t, struct cluster **cluste
 
         cluster_add_node(*cluster, &spec);
         (*cluster)->nodes[(*cluster)->node_count - 1].state =
-            n->told == TOLD_UP       ? NODE_AWAKE
-            : n->told == TOLD_ASLEEP ? NODE_ASLEEP
-                                     : NODE_DOWN;
+            n->told == TOLD_UP        ? NODE_AWAKE
+            : n->told == TOLD_ASLEEP  ? NODE_ASLEEP
+            : n->told == TOLD_FALLING ? NODE_FALLING
+                                      : NODE_DOWN;
         for (int i = 0; i < n->device_count; i++)
             (*cluster)->devices[n->first_device + i].drained = n->drained;
     }
@@ -158,6 +165,9 @@ static void save(struct slurm_node_table *t)
     vec_each (struct node_entry, n, &t->nodes) {
         json_out_begin_object(&out);
         json_out_key_string(&out, "name", n->name);
+        json_out_key_number(&out, "cpus", n->room.cpus);
+        json_out_key_number(&out, "memory_gb", n->room.memory_gb);
+        json_out_key_int(&out, "share", n->share_most);
         json_out_key_array(&out, "gpus");
         for (int i = 0; i < n->device_count; i++)
             json_out_string(&out, t->types.items[n->types[i]].name);
@@ -177,7 +187,11 @@ static void add_known(struct slurm_node_table *t, const struct json_value *row)
 {
     const struct json_value *gpus = json_value_get(row, "gpus");
     const char *name = json_member_string(row, "name");
-    struct node_entry n = {.first_device = t->device_count};
+    struct node_entry n = {
+        .first_device = t->device_count,
+        .room = {fmax(json_member_number(row, "cpus", 0), 0),
+                 fmax(json_member_number(row, "memory_gb", 0), 0)},
+        .share_most = (int)fmin(fmax(json_member_number(row, "share", 0), 0), 1000)};
     size_t count = json_value_count(gpus);
 
     if (!name || count == 0 || count > SLURM_MOST_GPUS ||
@@ -296,15 +310,28 @@ static bool read_gpus(struct slurm_node_table *t, const struct slurm_node_row *r
     return n->device_count > 0;
 }
 
+static struct host_room room_of(const struct slurm_node_row *row)
+{
+    return (struct host_room){.cpus = row->cpus, .memory_gb = row->memory_mb / 1024};
+}
+
+/* Only parts of GPUs are shared. */
+static int share_of(const struct slurm_node_row *row, int gpus)
+{
+    return row->gres.shards > gpus ? row->gres.shards / gpus : 1;
+}
+
 static void add_node(struct slurm_node_table *t, const struct slurm_node_row *row,
                      double now_s)
 {
-    struct node_entry n = {.first_device = t->device_count, .seen = true};
+    struct node_entry n = {
+        .first_device = t->device_count, .seen = true, .room = room_of(row)};
     struct node_spec spec;
 
     str_copy(n.name, sizeof(n.name), row->name);
     if (t->nodes.count >= CLUSTER_MAX_NODES || !read_gpus(t, row, &n))
         return;
+    n.share_most = share_of(row, n.device_count);
     t->device_count += n.device_count;
     vec_push(&t->nodes, n);
     t->changed = true;
@@ -323,7 +350,8 @@ static void set_told(struct slurm_node_table *t, size_t at, enum node_told now,
 {
     static const enum engine_event_kind kinds[] = {[TOLD_UP] = ENGINE_NODE_UP,
                                                    [TOLD_ASLEEP] = ENGINE_NODE_ASLEEP,
-                                                   [TOLD_DOWN] = ENGINE_NODE_DOWN};
+                                                   [TOLD_DOWN] = ENGINE_NODE_DOWN,
+                                                   [TOLD_FALLING] = ENGINE_NODE_FALLING};
 
     if (t->nodes.items[at].told == now)
         return;
@@ -338,6 +366,15 @@ static bool same_gpus(struct slurm_node_table *t, const struct slurm_node_row *r
 
     return read_gpus(t, row, &n) && n.device_count == known->device_count &&
            memcmp(n.types, known->types, (size_t)n.device_count * sizeof(int)) == 0;
+}
+
+static void set_room(struct slurm_node_table *t, struct node_entry *n,
+                     struct host_room room)
+{
+    if (n->room.cpus == room.cpus && n->room.memory_gb == room.memory_gb)
+        return;
+    n->room = room;
+    n->room_changed = t->changed = true;
 }
 
 static void take_row(struct slurm_node_table *t, const struct slurm_node_row *row,
@@ -361,10 +398,12 @@ static void take_row(struct slurm_node_table *t, const struct slurm_node_row *ro
         return;
     }
     set_told(t, at,
-             row->down     ? TOLD_DOWN
-             : row->asleep ? TOLD_ASLEEP
-                           : TOLD_UP,
+             row->down      ? TOLD_DOWN
+             : row->asleep  ? TOLD_ASLEEP
+             : row->falling ? TOLD_FALLING
+                            : TOLD_UP,
              row->reason[0] ? row->reason : NULL, now_s);
+    set_room(t, n, room_of(row));
     if (row->drained == n->drained)
         return;
     n->drained = row->drained;
@@ -405,7 +444,50 @@ void slurm_node_table_take(struct slurm_node_table *t, const struct json_value *
                 lose(t, i, now_s);
         t->whole = true;
     }
+    slurm_node_table_tell_rooms(t, now_s);
     save(t);
+}
+
+/* ---- processors and memory --------------------------------------------------------- */
+
+int slurm_node_table_find(const struct slurm_node_table *t, const char *name)
+{
+    const struct node_entry *n = find(t, name);
+
+    return n ? (int)(n - t->nodes.items) : -1;
+}
+
+void slurm_node_table_use(struct slurm_node_table *t, int node, struct host_room more)
+{
+    struct node_entry *n = &t->nodes.items[node];
+
+    n->taken.cpus += more.cpus;
+    n->taken.memory_gb += more.memory_gb;
+    n->room_changed = true;
+}
+
+/* 0 told: it bounds nothing. */
+static double left_of(double all, double taken)
+{
+    return all > 0 ? fmax(0, all - taken) : INFINITY;
+}
+
+void slurm_node_table_tell_rooms(struct slurm_node_table *t, double now_s)
+{
+    for (size_t i = 0; i < t->nodes.count && t->live; i++) {
+        struct node_entry *n = &t->nodes.items[i];
+
+        if (!n->room_changed)
+            continue;
+        n->room_changed = false;
+        t->sink.event(t->sink.ctx,
+                      &(struct engine_event){
+                          .kind = ENGINE_NODE_ROOM,
+                          .at_s = now_s,
+                          .node = (int)i,
+                          .room = {left_of(n->room.cpus, n->taken.cpus),
+                                   left_of(n->room.memory_gb, n->taken.memory_gb)}});
+    }
 }
 
 void slurm_node_table_allow_sleep(struct slurm_node_table *t, bool allowed)

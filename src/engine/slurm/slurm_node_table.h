@@ -34,6 +34,14 @@ void slurm_node_table_take(struct slurm_node_table *table,
 /* Whether nodes can be put to sleep by Slurm, for those that come. */
 void slurm_node_table_allow_sleep(struct slurm_node_table *table, bool allowed);
 
+/* The number of a node; -1: it has no GPUs that are known. */
+int slurm_node_table_find(const struct slurm_node_table *table, const char *name);
+/* Jobs without GPUs take so much more of a node, or less; and the sink hears what is left
+ * of nodes of which that has changed. */
+void slurm_node_table_use(struct slurm_node_table *table, int node,
+                          struct host_room more);
+void slurm_node_table_tell_rooms(struct slurm_node_table *table, double now_s);
+
 /* Is a GPU of Slurm's shared by several jobs? */
 bool slurm_node_table_shared(const struct slurm_node_table *table);
 

@@ -2,6 +2,8 @@
  * and loop_change() ask; what cannot be meant never reaches the planner. */
 #include "loop/admit/admit_check.h"
 
+#include "loop/host_room.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -59,6 +61,15 @@ int admit_check(const struct job *job, const struct cluster *cluster, struct err
     if (!within(job->memory_gb, 0, 1e5))
         return err_set(err, ERR_INVALID, "%g GB of GPU memory is out of range",
                        job->memory_gb);
+    if (!within(job->cpus, 0, 1e6) || !within(job->host_memory_gb, 0, 1e6))
+        return err_set(err, ERR_INVALID, "%g CPUs or %g GB of memory are out of range",
+                       job->cpus, job->host_memory_gb);
+    if (!host_room_possible(cluster, job))
+        return err_set(err, ERR_INVALID,
+                       "no node with a GPU it may use has so many CPUs or so much "
+                       "memory: %g CPUs and %g GB for %d GPU%s",
+                       job->cpus, job->host_memory_gb, job->devices,
+                       job->devices > 1 ? "s" : "");
     if (job->types_allowed && cluster->type_count < 64 &&
         job->types_allowed >> cluster->type_count)
         return err_set(err, ERR_INVALID, "a GPU type is allowed that the cluster lacks");

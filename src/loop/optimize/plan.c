@@ -39,7 +39,8 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
     for (size_t d = 0; d < devices; d++)
         plan->cap_watts[d] = in->cluster->devices[d].cap_watts;
     for (size_t n = 0; n < nodes; n++)
-        plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP;
+        plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP &&
+                         in->cluster->nodes[n].state != NODE_FALLING;
     plan->again_s = INFINITY;
     plan->improved = false;
     plan->mend_count = 0;

@@ -30,6 +30,7 @@ static void planner_destroy(void *self)
     vec_free(&s->usable);
     vec_free(&s->node_jobs);
     vec_free(&s->node_empty);
+    vec_free(&s->node_left);
     vec_free(&s->memo);
     vec_free(&s->order);
     vec_free(&s->gangs);

@@ -345,11 +345,12 @@ double planner_node_cost(const struct planner_state *s, int node)
     return n->host_watts + cluster_idle_watts(s->in->cluster, node) - n->sleep_watts;
 }
 
-static bool shares(const struct planner_state *s, int job)
+static bool shares(const struct planner_state *s, int job, int device)
 {
     const struct job *j = &s->jobs.items[job].status->job;
 
-    return j->may_share && j->devices == 1 && s->in->settings->share_max > 1;
+    return j->may_share && j->devices == 1 &&
+           cluster_share_most(s->in->cluster, device, s->in->settings->share_max) > 1;
 }
 
 bool planner_allowed(const struct planner_state *s, int job, int device)
@@ -365,9 +366,10 @@ double planner_add_cost(struct planner_state *s, int job, int device, double sha
     const int *m = planner_members(s, device);
     double cost;
 
-    if (m[1] >= 0 || !planner_allowed(s, job, device))
+    if (m[1] >= 0 || !planner_allowed(s, job, device) ||
+        !planner_has_room(s, job, dev->node, 1))
         return PLANNER_NEVER;
-    if (m[0] >= 0 && (!shares(s, job) || !shares(s, m[0])))
+    if (m[0] >= 0 && (!shares(s, job, device) || !shares(s, m[0], device)))
         return PLANNER_NEVER;
     cost = planner_cost(s, dev->type, m[0], job, NULL);
     if (cost >= PLANNER_IMPOSSIBLE)

@@ -163,6 +163,8 @@ int planner_hopeful_place(const struct planner_state *s, int job)
         const struct table_alone *alone = &j->kind->alone[type];
 
         if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
+            (c->devices[d].node != c->devices[j->device].node &&
+             !planner_has_room(s, job, c->devices[d].node, 1)) ||
             type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)
             continue;
         if (may_hope(j, alone) && reach(s, j, alone) > best) {

@@ -177,6 +177,16 @@ static double left_s(const struct planner_state *s, int device, double now_s)
     return at_s;
 }
 
+/* Whoever was on it has gone, and gives back its part of the host. */
+static void become_usable(struct planner_state *s, int device)
+{
+    const struct device *d = &s->in->cluster->devices[device];
+
+    s->usable.items[device] = true;
+    for (int i = 0; i < d->leaving_count; i++)
+        host_room_take(&s->node_left.items[d->node], d->leaving[i].room, -1);
+}
+
 /* The device that is left next; -1: none is. */
 static int next_left(const struct planner_state *s, double now_s, double *at_s)
 {
@@ -248,7 +258,7 @@ static double play_start_s(struct planner_state *s, int asked, int play)
         if (!isfinite(now_s))
             break;
         if (empty_s <= now_s) {
-            s->usable.items[device] = true;
+            become_usable(s, device);
             fill_left(s, &device, 1, play, now_s);
         } else if (ends_s <= gives_in_s)
             play_end(s, end, play, now_s);
@@ -267,6 +277,7 @@ struct before_play {
     size_t waiting, used;
     struct seat *seats;
     struct planner_hold *holds;
+    struct host_room *node_left;
 };
 
 static struct before_play keep(const struct planner_state *s)
@@ -276,6 +287,7 @@ static struct before_play keep(const struct planner_state *s)
     b.members = mem_dup(s->members.items, s->members.count, sizeof(int));
     b.node_jobs = mem_dup(s->node_jobs.items, s->node_jobs.count, sizeof(int));
     b.node_empty = mem_dup(s->node_empty.items, s->node_empty.count, sizeof(int));
+    b.node_left = mem_dup(s->node_left.items, s->node_left.count, sizeof(*b.node_left));
     b.order = mem_dup(s->order.items, s->order.count, sizeof(int));
     b.seats = mem_dup(s->offered.seats, s->offered.seat_count, sizeof(struct seat));
     b.holds = mem_dup(s->holds.items, s->holds.count, sizeof(*b.holds));
@@ -290,6 +302,7 @@ static void put_back(struct planner_state *s, const struct before_play *b)
     memcpy(s->members.items, b->members, s->members.count * sizeof(int));
     memcpy(s->node_jobs.items, b->node_jobs, s->node_jobs.count * sizeof(int));
     memcpy(s->node_empty.items, b->node_empty, s->node_empty.count * sizeof(int));
+    memcpy(s->node_left.items, b->node_left, s->node_left.count * sizeof(*b->node_left));
     memcpy(s->order.items, b->order, b->waiting * sizeof(int));
     memcpy(s->offered.seats, b->seats, s->offered.seat_count * sizeof(struct seat));
     memcpy(s->holds.items, b->holds, s->holds.count * sizeof(*b->holds));
@@ -309,6 +322,7 @@ static void forget(struct before_play *b)
     free(b->members);
     free(b->node_jobs);
     free(b->node_empty);
+    free(b->node_left);
     free(b->order);
     free(b->device);
     free(b->seats);

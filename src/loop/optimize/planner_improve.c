@@ -249,21 +249,28 @@ static double cost_of(struct planner_state *s, int device, int instead, int of)
                         m[0] == of ? instead : m[0], m[1] == of ? instead : m[1], NULL);
 }
 
+/* May the job come to a device that somebody else of two stays on? */
+static bool joins(const struct planner_state *s, const struct planner_job *j, int device)
+{
+    return planner_members(s, device)[1] < 0 ||
+           (j->status->job.may_share &&
+            cluster_share_most(s->in->cluster, device, s->settings.share_max) > 1);
+}
+
 /* Exchange two jobs that run on different devices. */
 static void try_swap(struct planner_state *s, int a, int b)
 {
     struct planner_job *x = &s->jobs.items[a], *y = &s->jobs.items[b];
     int dx = x->device, dy = y->device;
-    bool apart = s->in->settings->share_max < 2;
     double h = fmin(planner_horizon(s, x), planner_horizon(s, y)), before, after;
 
     if (dx == dy || !may_move(s, x) || !may_move(s, y) || h < PLANNER_LEFT_LEAST_S)
         return;
-    if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx))
+    if (!planner_allowed(s, a, dy) || !planner_allowed(s, b, dx) ||
+        !planner_has_room_swapped(s, a, b))
         return;
     /* Where nobody may share any more, those who do already stay as they are. */
-    if ((planner_members(s, dx)[1] >= 0 && (apart || !y->status->job.may_share)) ||
-        (planner_members(s, dy)[1] >= 0 && (apart || !x->status->job.may_share)))
+    if (!joins(s, y, dx) || !joins(s, x, dy))
         return;
     h = beside_horizon(s, beside_horizon(s, h, dx, a), dy, b);
     before = cost_of(s, dx, a, a) + cost_of(s, dy, b, b);

@@ -52,7 +52,8 @@ static bool will_sleep(const struct planner_state *s, int node)
     const struct node *n = &s->in->cluster->nodes[node];
 
     return s->node_jobs.items[node] == 0 && s->in->settings->sleep && n->may_sleep &&
-           (n->state == NODE_AWAKE || n->state == NODE_ASLEEP);
+           (n->state == NODE_AWAKE || n->state == NODE_ASLEEP ||
+            n->state == NODE_FALLING);
 }
 
 static double total_watts(struct planner_state *s, const struct plan *plan)

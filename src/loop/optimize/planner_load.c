@@ -75,6 +75,7 @@ static void load_devices(struct planner_state *s)
     vec_clear(&s->usable);
     vec_clear(&s->node_jobs);
     vec_clear(&s->node_empty);
+    vec_clear(&s->node_left);
     for (int d = 0; d < c->device_count; d++) {
         vec_push(&s->members, -1);
         vec_push(&s->members, -1);
@@ -83,6 +84,7 @@ static void load_devices(struct planner_state *s)
     for (int n = 0; n < c->node_count; n++) {
         vec_push(&s->node_jobs, 0);
         vec_push(&s->node_empty, c->nodes[n].device_count);
+        vec_push(&s->node_left, host_room_of_node(c, n));
     }
 }
 
@@ -136,6 +138,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
                               .slot = -1,
                               .kind = kind,
                               .left_s = NAN,
+                              .room = host_room_each(&status->job),
                               .device = -1};
 
     job.unit = unit_of(s, &job);
@@ -169,6 +172,7 @@ void planner_attach(struct planner_state *s, int job, const int *devices, int co
         s->node_empty.items[node] -= m[0] < 0;
         m[m[0] >= 0] = job;
         s->node_jobs.items[node]++;
+        host_room_take(&s->node_left.items[node], s->jobs.items[job].room, 1);
     }
     if (count > 0)
         s->jobs.items[job].device = devices[0];
@@ -185,6 +189,7 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
         m[1] = -1;
         s->node_empty.items[node] += m[0] < 0;
         s->node_jobs.items[node]--;
+        host_room_take(&s->node_left.items[node], s->jobs.items[job].room, -1);
     }
     s->jobs.items[job].device = -1;
 }

@@ -41,6 +41,8 @@ static void find_single(struct planner_state *s, int job, struct planner_seats *
         int d = (first + i) % count;
         double cost;
 
+        if (!planner_has_room(s, job, s->in->cluster->devices[d].node, 1))
+            continue;
         if (planner_members(s, d)[0] < 0 && s->usable.items[d]) {
             if (seen[alike_of(s, d)])
                 continue;
@@ -72,7 +74,7 @@ static int free_on_node(const struct planner_state *s, int job, int node, int ty
 
     for (int d = n->first_device; d < n->first_device + n->device_count; d++)
         count += free_for(s, job, d, type);
-    return count;
+    return planner_room_devices(s, job, node, count);
 }
 
 /* The node to take devices from next: one that has all, the tightest such; else the one
@@ -123,18 +125,23 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
     out->cost = 0;
     memset(used, 0, (size_t)c->node_count * sizeof(*used));
     while (got < wanted) {
-        int n = next_node(s, job, type, wanted - got, used);
+        int n = next_node(s, job, type, wanted - got, used), left;
 
         if (n < 0)
             return false;
+        left = free_on_node(s, job, n, type);
         used[n] = true;
         nodes++;
         if (s->node_jobs.items[n] == 0)
             out->cost += PLANNER_FIRST_SHARE * planner_node_cost(s, n);
         for (int d = c->nodes[n].first_device;
-             d < c->nodes[n].first_device + c->nodes[n].device_count && got < wanted; d++)
-            if (free_for(s, job, d, type))
+             d < c->nodes[n].first_device + c->nodes[n].device_count && got < wanted &&
+             left > 0;
+             d++)
+            if (free_for(s, job, d, type)) {
                 out->devices[got++] = d;
+                left--;
+            }
     }
     out->cost += cost;
     if (nodes > 1)
@@ -188,10 +195,12 @@ static bool may_join(const struct planner_state *s, int job, int other)
     for (int k = 0; k < status->device_count; k++) {
         const int *m = planner_members(s, status->devices[k]);
 
-        if (m[0] != other || m[1] >= 0 || !planner_allowed(s, job, status->devices[k]))
+        if (m[0] != other || m[1] >= 0 || !planner_allowed(s, job, status->devices[k]) ||
+            cluster_share_most(s->in->cluster, status->devices[k],
+                               s->settings.share_max) < 2)
             return false;
     }
-    return true;
+    return planner_has_room_all(s, job, status->devices, status->device_count);
 }
 
 /* Beside a gang of the same size, on all of its devices: the slowest device sets the pace
@@ -306,6 +315,8 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
     if (!planner_find_seats(s, job, &seats)) {
         if (!possible(s, job, false))
             plan->seats[seat].reason = UNPLACED_MEMORY;
+        else if (planner_room_binds(s, job))
+            plan->seats[seat].reason = UNPLACED_HOST;
         return false;
     }
     if (planner_rather_waits(s, job, seats.cost, s->in->now_s)) {

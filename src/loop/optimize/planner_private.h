@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
+#include "loop/host_room.h"
 #include "loop/optimize/prediction_table.h"
 #include "loop/optimize/plan.h"
 #include "world/power.h"
@@ -55,14 +56,15 @@ struct planner_job {
     double unit;   /* best rate alone anywhere: what its progress is measured by */
     double worth;  /* watts a unit of progress is worth; 0 for services */
     double left_s; /* see planner_left_s(); NaN: nobody has asked yet */
-    bool movable;  /* may be moved at all */
-    bool settled;  /* has been where it is long enough to be moved for less cost */
-    bool paced;    /* measured where it is beside whoever is there */
-    bool suffers;  /* and found to do less than it must */
-    bool moved;    /* in this round */
-    bool stopped;  /* in this round: back to the queue, to keep the power limit */
-    bool held;     /* devices are held for it, see planner_queue.c */
-    int rank;      /* among those who wait: its place in the queue */
+    struct host_room room; /* it takes of the node of each of its devices */
+    bool movable;          /* may be moved at all */
+    bool settled; /* has been where it is long enough to be moved for less cost */
+    bool paced;   /* measured where it is beside whoever is there */
+    bool suffers; /* and found to do less than it must */
+    bool moved;   /* in this round */
+    bool stopped; /* in this round: back to the queue, to keep the power limit */
+    bool held;    /* devices are held for it, see planner_queue.c */
+    int rank;     /* among those who wait: its place in the queue */
 };
 
 /* Devices for a job, and what they cost. */
@@ -138,13 +140,14 @@ struct planner_state {
     vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
     vec_of(bool) usable; /* (devices) may get a job */
     vec_of(int) node_jobs;
-    vec_of(int) node_empty; /* (nodes) devices with nobody */
-    vec_of(float) memo;     /* (types, slots, slots) cost of two, or of one with itself */
-    int slots;              /* taken so far */
-    double price;           /* of progress, watts a unit; see planner_price.c */
-    double priced_s;        /* when it was last looked at */
-    double improved_s;      /* when moves for the sake of cost were last looked for */
-    bool improves;          /* this round looks for a better placement of what runs */
+    vec_of(int) node_empty;             /* (nodes) devices with nobody */
+    vec_of(struct host_room) node_left; /* (nodes) */
+    vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
+    int slots;          /* taken so far */
+    double price;       /* of progress, watts a unit; see planner_price.c */
+    double priced_s;    /* when it was last looked at */
+    double improved_s;  /* when moves for the sake of cost were last looked for */
+    bool improves;      /* this round looks for a better placement of what runs */
     struct planner_view view;
     vec_of(struct planner_trial) trials;
     vec_of(struct planner_caps) caps;  /* (devices) */
@@ -185,6 +188,19 @@ void planner_release(struct planner_state *s, int job);
 /* The job comes to these devices, or leaves them. */
 void planner_attach(struct planner_state *s, int job, const int *devices, int count);
 void planner_detach(struct planner_state *s, int job, const int *devices, int count);
+
+/* planner_room.c: has the node room for so many devices of the job, besides what is held
+ * for others? */
+bool planner_has_room(const struct planner_state *s, int job, int node, int devices);
+/* For so many of at most so many? */
+int planner_room_devices(const struct planner_state *s, int job, int node, int most);
+/* Have the nodes of these devices room for all of it? */
+bool planner_has_room_all(const struct planner_state *s, int job, const int *devices,
+                          int count);
+/* And when two jobs on one device each have changed places? */
+bool planner_has_room_swapped(const struct planner_state *s, int a, int b);
+/* Is it room on hosts alone that keeps the job from a place? */
+bool planner_room_binds(struct planner_state *s, int job);
 
 /* What a power limit, by its index, makes of this draw. */
 struct power_capped planner_under_cap(const struct planner_type *type, int cap,

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/host_room.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -87,16 +88,71 @@ static int check_sharing(const struct optimize_input *in, const struct plan *pla
         for (int k = 0; k < seat->device_count; k++) {
             int d = plan->devices[seat->first + k];
 
+            int most = cluster_share_most(in->cluster, d, in->settings->share_max);
+
             /* Where fewer may share than before, those who do already go on. */
-            if (load[d] > in->settings->share_max && !sits_on(in->jobs[i], d))
+            if (load[d] > most && !sits_on(in->jobs[i], d))
                 return err_set(err, ERR_INVALID, "device %d has %d jobs, %d are allowed",
-                               d, load[d], in->settings->share_max);
+                               d, load[d], most);
             if (load[d] > 1 && !in->jobs[i]->job.may_share)
                 return err_set(err, ERR_INVALID, "job %llu shares device %d and may not",
                                (unsigned long long)seat->job, d);
         }
     }
     return 0;
+}
+
+/* What the plan leaves of each node's processors and memory; the caller frees. */
+static struct host_room *rooms_left(const struct optimize_input *in,
+                                    const struct plan *plan)
+{
+    const struct cluster *c = in->cluster;
+    struct host_room *left = mem_array(struct host_room, (size_t)c->node_count + 1);
+
+    for (int n = 0; n < c->node_count; n++)
+        left[n] = host_room_of_node(c, n);
+    for (size_t i = 0; i < plan->seat_count; i++)
+        for (int k = 0; k < plan->seats[i].device_count; k++)
+            host_room_take(
+                &left[c->devices[plan->devices[plan->seats[i].first + k]].node],
+                host_room_each(&in->jobs[i]->job), 1);
+    return left;
+}
+
+static bool sits_on_node(const struct cluster *c, const struct job_status *status,
+                         int node)
+{
+    for (int k = 0; k < status->device_count; k++)
+        if (c->devices[status->devices[k]].node == node)
+            return true;
+    return false;
+}
+
+/* Where less is left than before, those who are there already go on. */
+static int check_rooms(const struct optimize_input *in, const struct plan *plan,
+                       struct err *err)
+{
+    struct host_room *left = rooms_left(in, plan);
+    int rc = 0;
+
+    for (size_t i = 0; i < plan->seat_count && rc == 0; i++) {
+        const struct seat *seat = &plan->seats[i];
+        struct host_room each = host_room_each(&in->jobs[i]->job);
+
+        for (int k = 0; k < seat->device_count && rc == 0; k++) {
+            int n = in->cluster->devices[plan->devices[seat->first + k]].node;
+
+            /* All have come: of what this one asks for nothing may be missing. */
+            if (!host_room_holds(left[n], each, 0) &&
+                !sits_on_node(in->cluster, in->jobs[i], n))
+                rc = err_set(err, ERR_INVALID,
+                             "job %llu is put on %s, which has too few processors or too "
+                             "little memory for it",
+                             (unsigned long long)seat->job, in->cluster->nodes[n].name);
+        }
+    }
+    free(left);
+    return rc;
 }
 
 static int check_caps(const struct optimize_input *in, const struct plan *plan,
@@ -129,7 +185,8 @@ int place_check(const struct optimize_input *in, const struct plan *plan, struct
     for (size_t i = 0; i < plan->seat_count; i++)
         if (check_seat(in, plan, i, load, err) < 0 || check_stay(in, plan, i, err) < 0)
             goto done;
-    if (check_sharing(in, plan, load, err) < 0 || check_caps(in, plan, err) < 0)
+    if (check_sharing(in, plan, load, err) < 0 || check_rooms(in, plan, err) < 0 ||
+        check_caps(in, plan, err) < 0)
         goto done;
     rc = 0;
 done:
