@@ -97,6 +97,7 @@ struct engine_found {
     uid_t uid;
     gid_t gid;
     const char *name, *partition, *account, *qos, *command, *directory;
+    const char *asked; /* what its user asked for, as a JobRequest in JSON */
     int devices;       /* it asks for, all at once */
     bool shares;       /* it asks for a part of a device */
     uint64_t types;    /* bit t: may run on GPU type t; 0: any */

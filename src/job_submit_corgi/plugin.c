@@ -197,7 +197,7 @@ int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
 static bool is_marked(const struct record_head *record)
 {
     return record && record->magic == RECORD_MAGIC && record->admin_comment &&
-           strstr(record->admin_comment, SUBMIT_MARK);
+           strstr(record->admin_comment, SLURM_MARK);
 }
 
 /* Whoever may release, pin or move a job that Corgi holds would run it where nobody

@@ -57,6 +57,8 @@ static int check_whose_option(const struct job_options *o, struct err *err)
     const char *name = o->directory                      ? "directory"
                        : o->output                       ? "output"
                        : o->gpus != 1                    ? "gpus"
+                       : o->cpus > 0                     ? "cpus"
+                       : o->host_memory_gb > 0           ? "host-memory"
                        : o->priority                     ? "priority"
                        : o->hold                         ? "hold"
                        : o->metrics_url                  ? "metrics-url"
@@ -157,7 +159,7 @@ static int mark(const struct submitted_job *job, const char *json, char **commen
     const char *foreign = job->admin_comment ? job->admin_comment : "";
     struct str text = {0};
 
-    str_addf(&text, "%s%s" SUBMIT_MARK "%s:%s", foreign, *foreign ? " " : "", job->digest,
+    str_addf(&text, "%s%s" SLURM_MARK "%s:%s", foreign, *foreign ? " " : "", job->digest,
              json);
     if (text.length > SUBMIT_MAX_COMMENT) {
         err_set(err, ERR_LIMIT,

@@ -5,12 +5,9 @@
  * memory are bounded by the script's length. */
 #pragma once
 
+#include "engine/slurm/slurm_mark.h"
 #include "job_submit_corgi/submit_settings.h"
 
-/* Words of ours in admin_comment: "corgi1:DIGEST:JSON", behind whatever others wrote
- * there. DIGEST is the SHA-256 of the job's token in hex, JSON the JobRequest of the API
- * without what runs. */
-#define SUBMIT_MARK        "corgi1:"
 #define SUBMIT_MAX_COMMENT 1024 /* bytes that slurmctld takes */
 
 struct submitted_job {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "http/api.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
@@ -82,6 +83,38 @@ static void name_types(const struct service *s, uint64_t types, struct str *name
             str_addf(names, "%s%s", names->length ? "," : "", c->types[t].name);
 }
 
+/* What its user asked for as it was handed in.  Words that cannot be meant are passed
+ * over: the job is there all the same. */
+static void lay_asked(const struct service *s, const struct engine_found *f,
+                      struct job *job)
+{
+    const struct job_parse_context context = {.cluster = loop_cluster(s->loop),
+                                              .classes = s->classes,
+                                              .classes_max = s->config.limits.classes,
+                                              .priority_max = s->config.limits.priority,
+                                              .now_s = f->submit_s};
+    char field[SCHEMA_PATH_SIZE] = "";
+    struct json_doc *doc;
+    struct err err = {0};
+    int rc;
+
+    if (!f->asked)
+        return;
+    rc = json_doc_parse_few(&doc, f->asked, strlen(f->asked), "asked",
+                            schema_most_values(&api_job_request), &err);
+    if (rc == 0) {
+        const struct json_value *asked = json_doc_root(doc);
+
+        rc = schema_check(&api_job_request, asked, field, &err);
+        if (rc == 0)
+            rc = job_parse_asked(&context, f->user, asked, job, field, &err);
+        json_doc_destroy(doc);
+    }
+    if (rc < 0)
+        log_warn("job_asked_wrongly", LOG_STR("ref", f->ref), LOG_STR("field", field),
+                 LOG_ERR(&err));
+}
+
 static struct job job_of(struct service *s, const struct engine_found *f)
 {
     struct job job = {.id = store_take_id(s->store, STORE_JOB_ID),
@@ -96,6 +129,7 @@ static struct job job_of(struct service *s, const struct engine_found *f)
 
     str_copy(job.name, sizeof(job.name), f->name && *f->name ? f->name : f->ref);
     job_parse_guess_kind(s->classes, s->config.limits.classes, f->user, f->command, &job);
+    lay_asked(s, f, &job);
     return job;
 }
 
@@ -141,13 +175,15 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     struct str types = {0};
     struct store_job stored;
     struct record *r;
+    struct job job;
     struct tx *tx;
 
     if (strlen(f->ref) >= RECORD_REF_SIZE || !new_key(s, f, key))
         return;
-    name_types(s, f->types, &types);
+    job = job_of(s, f);
+    name_types(s, job.types_allowed, &types);
     stored =
-        (struct store_job){.request = {.job = job_of(s, f),
+        (struct store_job){.request = {.job = job,
                                        .types = types.text,
                                        .user = f->user,
                                        .uid = f->uid,
@@ -162,7 +198,7 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
                                         .ended_s = NAN}};
     store_digest(f->ref, strlen(f->ref), stored.request.digest);
     r = records_add(s->records, &stored, &alone);
-    r->stored->request.job.types_allowed = f->types;
+    r->stored->request.job.types_allowed = job.types_allowed;
     str_copy(r->ref, sizeof(r->ref), f->ref);
     records_set_held(s->records, r, f->held);
     job_parse_know_class(s->classes, record_job(r));

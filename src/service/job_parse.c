@@ -465,6 +465,29 @@ int job_parse_change(const struct job_parse_context *c, const struct json_value 
     return 0;
 }
 
+int job_parse_asked(const struct job_parse_context *c, const char *user,
+                    const struct json_value *asked, struct job *job,
+                    char field[SCHEMA_PATH_SIZE], struct err *err)
+{
+    const struct json_value *told = json_value_get(asked, "descriptor");
+    struct parsed_job p = {.job.request.job = *job};
+    struct job *made = &p.job.request.job;
+    int rc = job_parse_change(c, asked, &p, field, err);
+
+    if (rc == 0) {
+        made->devices = job->devices;
+        made->may_share = made->may_share && job->may_share;
+        if (made->types_allowed & job->types_allowed)
+            made->types_allowed &= job->types_allowed;
+        if (json_member_string(told, "family"))
+            parse_descriptor(told, &made->descriptor);
+        bound_classes(c->classes, c->classes_max, user, made);
+        *job = *made;
+    }
+    job_parse_fini(&p);
+    return rc;
+}
+
 void job_parse_fini(struct parsed_job *p)
 {
     vec_each (char *, entry, &p->texts)

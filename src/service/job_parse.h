@@ -43,6 +43,13 @@ void job_parse_fini(struct parsed_job *parsed);
 void job_parse_guess_kind(const struct intern *classes, int classes_max, const char *user,
                           const char *command, struct job *job);
 
+/* What a job's user asked for where another scheduler took it in, laid over what that one
+ * tells: kind, work, need, descriptor and whether it shares or moves; types only as far
+ * as that one allows them.  How much of what it gets is the other's word. */
+int job_parse_asked(const struct job_parse_context *context, const char *user,
+                    const struct json_value *asked, struct job *job,
+                    char field[SCHEMA_PATH_SIZE], struct err *err);
+
 /* The kind of a job that was taken is known from now on. */
 void job_parse_know_class(struct intern *classes, const struct job *job);
 

@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 
 load ../support/slurm.bash
+load ../support/corgid.bash
 
 setup_file() {
     slurm_needed
@@ -24,7 +25,12 @@ teardown_file() {
     rm -f "${CORGI_SLURM_PLUGIN_CONF:-}"
 }
 
+teardown() {
+    [ -z "${CORGID_DIR:-}" ] || corgid_clean
+}
+
 setup() {
+    CORGID_DIR=
     [ -n "${SLURM_LAB:-}" ] || skip "there is no Slurm with the plugin here"
     cd "$SLURM_LAB" || return 1
 }
@@ -147,4 +153,29 @@ END
     [[ "$output" != *"corgi: held"* ]]
     [[ "$(of_job "$job" AdminComment)" == corgi1:* ]]
     within 300 ended "$job"
+}
+
+knows() { # NAME
+    api GET '/v1/jobs?state=active' | jq -e --arg name "$1" '.jobs[] | select(.name == $name)'
+}
+
+@test "a daemon that watches knows what jobs ask for" {
+    printf 'Partitions=main\nDefault=yes\n' > "$CORGI_SLURM_PLUGIN_CONF"
+    advisor_folder
+    corgid_start
+    run -0 hand_in --gres=gpu:1 -J asks << 'END'
+#!/bin/bash
+#CORGI --min-rate 40 --family LSTM --batch 128 --steps 1e6 --types v100
+true
+END
+    sbatch -J silent -o /dev/null --gres=gpu:1 --wrap true 3>&-
+    within 200 knows asks
+    within 200 knows silent
+    id=$(knows asks | jq .id)
+    run -0 api GET "/v1/jobs/$id"
+    [ "$(jq -r '.need.kind, .need.rate, .descriptor.family, .descriptor.batch, .total_steps, .types[0]' <<< "$output" |
+        paste -s -d ' ')" = "rate 40 LSTM 128 1000000 v100-16" ]
+    [ "$(knows silent | jq -r .need.kind)" = best_effort ]
+    scancel -n asks -n silent
+    scancel --user="$(id -un)"
 }

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "engine/slurm/slurm_mark.h"
 #include "engine/slurm/slurm_node_table.h"
 #include "engine/slurm/slurm_other_jobs.h"
 
@@ -189,6 +190,7 @@ static struct engine_found found_of(const struct slurm_job_table *t,
                                  .qos = row->qos,
                                  .command = row->command,
                                  .directory = row->directory,
+                                 .asked = slurm_mark_request(row->admin_comment),
                                  .devices = devices_wanted(row),
                                  .shares = row->wish.shards > 0 ||
                                            slurm_node_table_shared(t->nodes),
