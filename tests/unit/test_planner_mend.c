@@ -237,6 +237,51 @@ static void the_neighbour_goes_when_the_job_itself_may_not(void **state)
     assert_int_not_equal(a->devices[0], b->devices[0]);
 }
 
+/* A service and a job that trains share a device; the service answers too little of what
+ * it is asked, and another device is free. */
+static void share_and_fall_short(struct job_status **service, struct job_status **train,
+                                 bool train_may_move)
+{
+    policy_round_init(&r, "corgi", 0, 2, 1);
+    r.cluster->devices[1].drained = true; /* they have to share */
+    *service = policy_round_job(&r, 20);
+    (*service)->job.kind = JOB_INFERENCE;
+    (*service)->job.need.kind = NEED_SERVICE;
+    *train = policy_round_job(&r, 5);
+    (*train)->job.may_move = train_may_move;
+    policy_round_plan(&r);
+    assert_int_equal((*service)->devices[0], (*train)->devices[0]);
+    r.cluster->devices[1].drained = false;
+    r.now_s += 120;
+    (*service)->demand = (*service)->asked = (*service)->asked_least = 20;
+    measure(*service, 12);
+    measure(*train, 24);
+    policy_round_plan(&r);
+    assert_int_not_equal((*service)->devices[0], (*train)->devices[0]);
+}
+
+static void training_beside_a_service_goes_before_the_service_does(void **state)
+{
+    struct job_status *service, *train;
+
+    (void)state;
+    share_and_fall_short(&service, &train, true);
+    assert_mended(service, HELP_NEIGHBOUR);
+    assert_int_equal(service->moves, 0);
+    assert_int_equal(train->moves, 1);
+}
+
+static void a_service_goes_when_the_training_beside_it_may_not(void **state)
+{
+    struct job_status *service, *train;
+
+    (void)state;
+    share_and_fall_short(&service, &train, false);
+    assert_mended(service, HELP_MOVED);
+    assert_int_equal(service->moves, 1);
+    assert_int_equal(train->moves, 0);
+}
+
 static void a_more_important_neighbour_is_not_sent_away(void **state)
 {
     struct job_status *a, *b;
@@ -746,6 +791,8 @@ int main(void)
         planner_test(a_job_keeps_what_it_has_where_nothing_better_is_free),
         planner_test(a_job_that_may_not_move_keeps_what_it_has),
         planner_test(the_neighbour_goes_when_the_job_itself_may_not),
+        planner_test(training_beside_a_service_goes_before_the_service_does),
+        planner_test(a_service_goes_when_the_training_beside_it_may_not),
         planner_test(a_more_important_neighbour_is_not_sent_away),
         planner_test(a_power_limit_that_breaks_a_promise_is_lifted),
         planner_test(one_noisy_window_moves_nobody),

@@ -174,7 +174,7 @@ static bool still_short(struct planner_state *s, int job)
            PLANNER_KEEPS;
 }
 
-/* No better place was found for the job: its neighbour goes, if both do better then. */
+/* The neighbour of a job that falls short goes, if both do better then. */
 static void send_neighbour_away(struct planner_state *s, int job)
 {
     int device = s->jobs.items[job].device;
@@ -200,8 +200,20 @@ static bool may_mend(const struct planner_state *s, const struct planner_job *j)
     return j->status->job.kind != JOB_INFERENCE || planner_has_waited(s, j);
 }
 
+/* Everybody who asks a service feels the pause of its move.  A job that trains beside it
+ * loses less by one. */
+static bool trains_beside(const struct planner_state *s, int job)
+{
+    const int *m = planner_members(s, s->jobs.items[job].device);
+    int other = m[0] == job ? m[1] : m[0];
+
+    return s->jobs.items[job].status->job.kind == JOB_INFERENCE && other >= 0 &&
+           s->jobs.items[other].status->job.kind != JOB_INFERENCE;
+}
+
 /* Help those who do less than they must.  Whoever finds no better place keeps what it
- * has: a job is never stopped for want of a better place. */
+ * has: a job is never stopped for want of a better place.  A service moves only when the
+ * training beside it cannot go instead. */
 void planner_mend(struct planner_state *s)
 {
     int count = (int)s->jobs.count, left = planner_mends(s);
@@ -214,6 +226,8 @@ void planner_mend(struct planner_state *s)
         if (!j->suffers || j->moved || j->device < 0 || j->status->job.devices > 1)
             continue;
         left--;
+        if (trains_beside(s, i))
+            send_neighbour_away(s, i);
         if (j->movable && may_mend(s, j) && still_short(s, i))
             relocate(s, i, true);
         if (!j->moved && still_short(s, i))
