@@ -314,6 +314,10 @@ static const struct view_column quota_columns[] = {
     {">JOBS/MAX", .key = "jobs", .as = VIEW_USE, .limit = "max_jobs"},
     {">RUNNING/MAX", .key = "running", .as = VIEW_USE, .limit = "max_running"},
     {">GPUS/MAX", .key = "gpus", .as = VIEW_USE, .limit = "max_gpus"},
+    {"ACCOUNT", .key = "account"},
+    {">WEIGHT", .key = "weight", .as = VIEW_COUNT},
+    {">HAD", .key = "had", .as = VIEW_SHARE},
+    {">DUE", .key = "due", .as = VIEW_SHARE},
     {0},
 };
 
@@ -322,7 +326,10 @@ static const struct daemon_view quota_view = {
 
 static const struct command quota_list = {
     .name = "list",
-    .summary = "list quotas and what is used of them",
+    .summary = "list quotas, what is used of them, and shares of the cluster",
+    .help = "HAD is the user's part of the GPU time that all users had, the older the "
+            "less it counts; DUE is their part by the weights of the config.  Among jobs "
+            "of equal priority those go first whose user had least for their weight.",
     .options = table_options,
     .args_size = sizeof(struct quota_args),
     .run = daemon_run,

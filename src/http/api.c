@@ -201,7 +201,7 @@ const struct schema api_job_token = {
     {INTEGER("share", 1, API_MAX_SHARE)}, {BOOL("sleep")}, {BOOL("caps")},               \
         {BOOL("moves")}, {NUMBER("confidence", 0.5, 0.999)},                             \
         {NUMBER("progress_watts", 0, 100000)}, {NUMBER("move_s", 0, 86400)},             \
-        {NUMBER("grace_s", 0, 86400)},                                                   \
+        {NUMBER("grace_s", 0, 86400)}, {NUMBER("fair_share_s", 0, 1e9)},                 \
     {                                                                                    \
         NUMBER("power_limit_watts", 0, 1e9)                                              \
     }

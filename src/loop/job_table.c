@@ -47,6 +47,7 @@ struct job_status *jobs_add(struct jobs *jobs, const struct job *job)
     status->state = JOB_WAITING;
     status->required_rate = job->need.rate;
     status->started_s = status->placed_s = status->demand = NAN;
+    status->counted_s = NAN;
     status->reference_type = -1;
     status->reference_seen_s = NAN;
     vec_push(&jobs->active, status);

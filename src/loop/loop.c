@@ -48,11 +48,12 @@ struct loop *loop_create_take(const struct loop_options *options, struct cluster
     loop->quoting = (struct planner){planner, planner->create(options->seed)};
     loop->jobs = jobs_create();
     loop->lengths = lengths_create();
+    loop->shares = fair_shares_create();
     loop->gap_s = options->round_gap_s;
     loop->every_s = options->round_every_s > 0 ? options->round_every_s : EVERY_S;
     loop->most_waiting = options->most_waiting ? options->most_waiting : MOST_WAITING;
     loop->due_s = loop->every_s;
-    loop->last_round_s = loop->stirred_s = -INFINITY;
+    loop->last_round_s = loop->stirred_s = loop->counted_s = -INFINITY;
     loop->device_changed_s = mem_array(double, (size_t)cluster->device_count);
     loop->fixed_cap_watts = mem_array(double, (size_t)cluster->device_count);
     for (int d = 0; d < cluster->device_count; d++)
@@ -73,6 +74,7 @@ void loop_destroy(struct loop *loop)
     loop->model.ops->destroy(loop->model.self);
     jobs_destroy(loop->jobs);
     lengths_destroy(loop->lengths);
+    fair_shares_destroy(loop->shares);
     cluster_destroy(loop->cluster);
     plan_fini(&loop->plan);
     for (size_t i = 0; i < loop->deferred.count; i++)
@@ -260,6 +262,11 @@ const struct plan *loop_plan(const struct loop *loop)
     return &loop->plan;
 }
 
+const struct fair_shares *loop_shares(const struct loop *loop)
+{
+    return loop->shares;
+}
+
 struct model *loop_model(const struct loop *loop)
 {
     return (struct model *)(uintptr_t)&loop->asked;
@@ -286,6 +293,7 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
     if (admit_check(job, loop->cluster, err) < 0)
         return -1;
     status = jobs_add(loop->jobs, job);
+    fair_shares_meet(loop->shares, job->owner);
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
     reference_place(loop->cluster, loop_own_model(loop), loop->lengths, loop->jobs,
                     status, now_s);
@@ -332,8 +340,35 @@ int loop_change(struct loop *loop, const struct job *job, double now_s, struct e
     return 0;
 }
 
+/* A device that is shared counts in equal parts. */
+void loop_count_use(struct loop *loop, struct job_status *status, double now_s)
+{
+    double from_s = isnan(status->counted_s) ? now_s : status->counted_s, devices = 0;
+
+    for (int i = 0; i < status->device_count; i++)
+        devices += 1.0 / loop->cluster->devices[status->devices[i]].job_count;
+    fair_shares_use(loop->shares, status->job.owner, devices * (now_s - from_s),
+                    loop->settings.fair_share_s, now_s);
+    status->counted_s = now_s;
+}
+
+/* Whoever was beside it has more of the device from now on. */
+static void count_neighbours(struct loop *loop, const struct job_status *status,
+                             double now_s)
+{
+    for (int i = 0; i < status->device_count; i++) {
+        const struct device *d = &loop->cluster->devices[status->devices[i]];
+
+        for (int k = 0; k < d->job_count; k++)
+            if (d->jobs[k] != status->job.id)
+                loop_count_use(loop, jobs_get(loop->jobs, d->jobs[k]), now_s);
+    }
+}
+
 void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s)
 {
+    count_neighbours(loop, status, now_s);
+    loop_count_use(loop, status, now_s);
     for (int i = 0; i < status->device_count; i++) {
         cluster_leave(loop->cluster, status->devices[i], status->job.id, now_s);
         loop->device_changed_s[status->devices[i]] = now_s;

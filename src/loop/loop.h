@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "loop/admit/quote.h"
 #include "loop/cluster.h"
+#include "loop/fair_share.h"
 #include "loop/place/decision.h"
 #include "loop/planner.h"
 #include "loop/record/quote_score.h"
@@ -64,6 +65,7 @@ const struct job_status *const *loop_jobs(const struct loop *loop, size_t *count
 const struct refine_score *loop_score(const struct loop *loop);
 const struct quote_score *loop_quote_score(const struct loop *loop);
 const struct plan *loop_plan(const struct loop *loop); /* of the last round */
+const struct fair_shares *loop_shares(const struct loop *loop);
 struct model *loop_model(const struct loop *loop);
 
 /* ---- telling: what users, engines and probes say ---- */
@@ -174,6 +176,9 @@ void loop_allow_sleep(struct loop *loop, int node, bool allowed, double now_s);
 
 void loop_set_settings(struct loop *loop, const struct optimize_settings *settings,
                        double now_s);
+
+/* What is a user's of the cluster; of users nobody tells of one part each. */
+void loop_set_share(struct loop *loop, const struct fair_share_rule *rule, double now_s);
 
 /* ---- deciding: snapshot, plan on any thread, apply ---- */
 

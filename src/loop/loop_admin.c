@@ -17,9 +17,11 @@
 #include <math.h>
 #include <string.h>
 
-/* What was learned: the model's bytes, then those of lengths with this behind them. */
-#define LENGTHS_MAGIC    "CORGILEN"
-#define LENGTHS_OVERHEAD 24 /* size, checksum, magic */
+/* What was learned: the model's bytes, then those of lengths and those of shares, each
+ * with its size, a checksum and its mark behind it. */
+#define LENGTHS_MARK  "CORGILEN"
+#define SHARES_MARK   "CORGISHR"
+#define PART_OVERHEAD 24
 
 int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct err *err)
 {
@@ -98,6 +100,12 @@ void loop_set_settings(struct loop *loop, const struct optimize_settings *settin
     loop_want_round(loop, now_s);
 }
 
+void loop_set_share(struct loop *loop, const struct fair_share_rule *rule, double now_s)
+{
+    fair_shares_tell(loop->shares, rule);
+    loop_stir(loop, now_s);
+}
+
 static bool has_seat(const struct device *d, uint64_t job)
 {
     for (int i = 0; i < d->job_count; i++)
@@ -160,7 +168,7 @@ int loop_seat(struct loop *loop, uint64_t id, const int *devices, int count, dou
     }
     if (isnan(status->started_s))
         status->started_s = at_s;
-    status->placed_s = at_s;
+    status->placed_s = status->counted_s = at_s;
     status->state = JOB_RUNNING;
     loop_want_round(loop, at_s);
     return 0;
@@ -218,6 +226,8 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
     loop_tell_model(loop, DEFERRED_BEGIN, &was->job, NULL);
     status = jobs_add(loop->jobs, &was->job);
     *status = *was;
+    status->counted_s = NAN; /* from the next count on */
+    fair_shares_meet(loop->shares, was->job.owner);
     status->ages_passed = status->parts_passed = LENGTHS_RESUMED;
     if (was->state != JOB_RUNNING)
         status->device_count = 0;
@@ -254,47 +264,64 @@ void loop_learn_due(struct loop *loop, double now_s)
     loop_lesson_take(loop, lesson);
 }
 
-static void add_lengths(const struct loop *loop, unsigned char **bytes, size_t *count)
+struct part {
+    const char *mark, *what;
+    void (*code)(void *self, struct codec *codec);
+};
+
+static void code_lengths(void *self, struct codec *c)
+{
+    lengths_code(self, c);
+}
+
+static void code_shares(void *self, struct codec *c)
+{
+    fair_shares_code(self, c);
+}
+
+static const struct part lengths_part = {LENGTHS_MARK, "lengths", code_lengths};
+static const struct part shares_part = {SHARES_MARK, "shares", code_shares};
+
+static void add_part(const struct part *part, void *self, unsigned char **bytes,
+                     size_t *count)
 {
     struct bytes_out out = {.items = *bytes, .count = *count, .capacity = *count};
     struct codec c = {.out = &out};
     size_t size;
 
-    lengths_code(loop->lengths, &c);
+    part->code(self, &c);
     size = out.count - *count;
     bytes_put_u64(&out, size);
     bytes_put_u64(&out, hash_bytes((const char *)out.items + *count, size));
-    bytes_put(&out, LENGTHS_MAGIC, 8);
+    bytes_put(&out, part->mark, 8);
     *bytes = out.items;
     *count = out.count;
 }
 
-/* The lengths at the end of what was learned; *count becomes that of the rest.  NULL and
- * no error: there are none, it is of an older Corgi. */
-static int read_lengths(const unsigned char *bytes, size_t *count,
-                        struct lengths **lengths, struct err *err)
+/* The part at the end of what was learned, into a new self; *count becomes that of the
+ * rest.  *found: it is there, else it is of an older Corgi. */
+static int read_part(const struct part *part, const unsigned char *bytes, size_t *count,
+                     void *self, bool *found, struct err *err)
 {
-    struct bytes_in in = {bytes + *count - LENGTHS_OVERHEAD, LENGTHS_OVERHEAD, false};
+    struct bytes_in in = {bytes + *count - PART_OVERHEAD, PART_OVERHEAD, false};
     struct codec c = {.in = &in};
     size_t size;
     uint64_t sum;
 
-    *lengths = NULL;
-    if (*count < LENGTHS_OVERHEAD || memcmp(bytes + *count - 8, LENGTHS_MAGIC, 8) != 0)
+    *found = *count >= PART_OVERHEAD && memcmp(bytes + *count - 8, part->mark, 8) == 0;
+    if (!*found)
         return 0;
     size = bytes_u64(&in);
     sum = bytes_u64(&in);
-    if (size > *count - LENGTHS_OVERHEAD)
-        return err_set(err, ERR_FORMAT, "what was learned of lengths is cut short");
-    *count -= LENGTHS_OVERHEAD + size;
+    if (size > *count - PART_OVERHEAD)
+        return err_set(err, ERR_FORMAT, "what was learned of %s is cut short",
+                       part->what);
+    *count -= PART_OVERHEAD + size;
     in = (struct bytes_in){bytes + *count, size, false};
-    *lengths = lengths_create();
-    lengths_code(*lengths, &c);
+    part->code(self, &c);
     if (!in.bad && in.left == 0 && sum == hash_bytes((const char *)bytes + *count, size))
         return 0;
-    lengths_destroy(*lengths);
-    *lengths = NULL;
-    return err_set(err, ERR_FORMAT, "what was learned of lengths is damaged");
+    return err_set(err, ERR_FORMAT, "what was learned of %s is damaged", part->what);
 }
 
 int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
@@ -304,7 +331,8 @@ int loop_save(const struct loop *loop, unsigned char **bytes, size_t *count,
         return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be saved",
                        loop->model.ops->name);
     learned_save(loop->model.self, bytes, count);
-    add_lengths(loop, bytes, count);
+    add_part(&lengths_part, loop->lengths, bytes, count);
+    add_part(&shares_part, loop->shares, bytes, count);
     return 0;
 }
 
@@ -321,20 +349,22 @@ void loop_forget_absent(struct loop *loop)
 
 int loop_load(struct loop *loop, const void *bytes, size_t count, struct err *err)
 {
-    struct lengths *lengths;
+    struct lengths *lengths = lengths_create(), *old_lengths = loop->lengths;
+    struct fair_shares *shares = fair_shares_create(), *old_shares = loop->shares;
+    bool has_shares = false, has_lengths = false;
+    int rc = -1;
 
     if (loop->model.ops != &learned_ops)
-        return err_set(err, ERR_UNSUPPORTED, "the model %s cannot be loaded",
-                       loop->model.ops->name);
-    if (read_lengths(bytes, &count, &lengths, err) < 0)
-        return -1;
-    if (learned_load(loop->model.self, bytes, count, err) < 0) {
-        lengths_destroy(lengths);
-        return -1;
-    }
-    if (lengths) {
-        lengths_destroy(loop->lengths);
+        err_set(err, ERR_UNSUPPORTED, "the model %s cannot be loaded",
+                loop->model.ops->name);
+    else if (read_part(&shares_part, bytes, &count, shares, &has_shares, err) == 0 &&
+             read_part(&lengths_part, bytes, &count, lengths, &has_lengths, err) == 0)
+        rc = learned_load(loop->model.self, bytes, count, err);
+    if (rc == 0 && has_lengths)
         loop->lengths = lengths;
-    }
-    return 0;
+    if (rc == 0 && has_shares)
+        loop->shares = shares;
+    lengths_destroy(loop->lengths == lengths ? old_lengths : lengths);
+    fair_shares_destroy(loop->shares == shares ? old_shares : shares);
+    return rc;
 }

@@ -26,6 +26,8 @@ struct loop {
     struct model asked;     /* as others read it: what they ask leaves no trace in ours */
     struct jobs *jobs;
     struct lengths *lengths;
+    struct fair_shares *shares;
+    double counted_s; /* when what all held was last counted */
     struct plan plan;
     place_actions actions;
     vec_of(struct decision) decisions;
@@ -55,6 +57,9 @@ int loop_find(struct loop *loop, uint64_t id, struct job_status **status,
 
 /* Its seats are free. */
 void loop_leave_devices(struct loop *loop, struct job_status *status, double now_s);
+
+/* What the job held up to now is its user's. */
+void loop_count_use(struct loop *loop, struct job_status *status, double now_s);
 
 /* The model is told, now or when the round that is out has ended. */
 void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,

@@ -32,6 +32,9 @@ const struct config_key settings_keys[] = {
         "work a job loses when it is moved"),
     KEY("grace", CONFIG_SECONDS, grace_s, 0, 86400, "10m",
         "a wait up to this breaks no promise"),
+    KEY("fair_share", CONFIG_SECONDS, fair_share_s, 0, 1e9, "7d",
+        "half-life of what users had of GPUs: who had least for their weight, see "
+        "shares, goes first among equal priorities; 0: in order of admission"),
     KEY("power_limit", CONFIG_WATTS, power_limit_watts, 0, 1e9, "0W",
         "of the whole cluster; 0 is none"),
     {0},

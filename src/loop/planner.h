@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "loop/types.h"
 
+struct fair_shares;
 struct lengths;
 
 /* Jobs a planner may seat on one device: three have not been measured side by side, and
@@ -27,7 +28,8 @@ struct optimize_settings {
     double move_s;            /* work lost by a move */
     double grace_s;           /* a wait up to this is no violation */
     double power_limit_watts; /* of the whole cluster; 0: none */
-    double explore; /* share of the cluster's energy that may be spent on learning */
+    double fair_share_s; /* half-life of what users had; 0: users are not told apart */
+    double explore;      /* share of the cluster's energy that may be spent on learning */
 };
 
 struct optimize_input {
@@ -36,7 +38,8 @@ struct optimize_input {
     size_t job_count;
     const struct job_status *const *jobs; /* waiting and running, in order of admission */
     struct model *model;
-    const struct lengths *lengths; /* how long jobs run on; NULL: as was told */
+    const struct lengths *lengths;    /* how long jobs run on; NULL: as was told */
+    const struct fair_shares *shares; /* of users; NULL: all are one */
     const struct optimize_settings *settings;
 };
 

@@ -9,6 +9,7 @@
 #include "loop/estimate/lengths.h"
 #include "loop/loop_private.h"
 #include "loop/optimize/plan.h"
+#include "loop/queue_order.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,6 +21,8 @@
 /* So long after anything happened only news calls the next round: idle times before sleep
  * and the grace time of a wait are shorter than that. */
 #define QUIET_S 1200.0
+/* What jobs hold is counted this often, and when one leaves. */
+#define COUNT_S 60.0
 
 struct round {
     double now_s;
@@ -31,45 +34,32 @@ struct round {
     struct planner *planner;          /* the loop's, this round's until it ends */
     struct model *model;              /* the loop's */
     struct lengths *lengths;          /* a copy */
+    struct fair_shares *shares;       /* a copy; NULL: there is one user at most */
     struct plan plan;
 };
-
-struct waiting {
-    const struct job_status *status;
-    size_t at; /* place in the order of admission */
-};
-
-static int by_priority(const void *a, const void *b)
-{
-    const struct waiting *x = a, *y = b;
-
-    if (x->status->job.priority != y->status->job.priority)
-        return x->status->job.priority > y->status->job.priority ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
 
 /* Which of the input's jobs go into the copy: chosen (job_count); how many of them wait
  * and how many run. */
 static size_t choose(const struct optimize_input *in, size_t most, bool *chosen,
                      size_t *running)
 {
-    struct waiting *waiting = mem_array(struct waiting, in->job_count + 1);
+    size_t *order = mem_array(size_t, in->job_count + 1);
     size_t count = 0;
 
     for (size_t i = 0; i < in->job_count; i++) {
         if (in->jobs[i]->state == JOB_RUNNING)
             chosen[i] = true;
         else
-            waiting[count++] = (struct waiting){in->jobs[i], i};
+            order[count++] = i;
     }
     *running = in->job_count - count;
     if (count > most) {
-        qsort(waiting, count, sizeof(*waiting), by_priority);
+        queue_order(in, most, order);
         count = most;
     }
     for (size_t i = 0; i < count; i++)
-        chosen[waiting[i].at] = true;
-    free(waiting);
+        chosen[order[i]] = true;
+    free(order);
     return count;
 }
 
@@ -100,6 +90,7 @@ struct optimize_input loop_input(const struct loop *loop,
         .jobs = jobs,
         .model = loop_own_model(loop),
         .lengths = loop->lengths,
+        .shares = fair_shares_users(loop->shares) > 1 ? loop->shares : NULL,
         .settings = &loop->settings,
     };
 }
@@ -117,6 +108,26 @@ static struct job_status *take_copies(struct loop *loop, size_t wanted)
     return mem_array(struct job_status, loop->copies_room);
 }
 
+/* What is kept of how long jobs run and of what they hold. */
+static void follow_running(struct loop *loop, const struct job_status *const *shown,
+                           size_t count, double now_s)
+{
+    bool counts = now_s - loop->counted_s >= COUNT_S;
+
+    for (size_t i = 0; i < count; i++) {
+        struct job_status *status;
+
+        if (shown[i]->state != JOB_RUNNING)
+            continue;
+        status = jobs_get(loop->jobs, shown[i]->job.id);
+        lengths_follow(loop->lengths, status, now_s);
+        if (counts)
+            loop_count_use(loop, status, now_s);
+    }
+    if (counts)
+        loop->counted_s = now_s;
+}
+
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
     size_t count, running, waiting;
@@ -125,9 +136,7 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     struct round *r = mem_new(struct round);
     bool *chosen = mem_array(bool, count + 1);
 
-    for (size_t i = 0; i < count; i++)
-        if (shown[i]->state == JOB_RUNNING)
-            lengths_follow(loop->lengths, jobs_get(loop->jobs, shown[i]->job.id), now_s);
+    follow_running(loop, shown, count, now_s);
     assert(!loop->round_out);
     loop->round_out = true;
     /* News that come while it is planned set it again. */
@@ -138,6 +147,8 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     r->planner = &loop->planner;
     r->model = &loop->planned;
     r->lengths = lengths_dup(loop->lengths);
+    if (in.shares)
+        r->shares = fair_shares_dup(in.shares);
     r->cluster = cluster_dup(loop->cluster);
     waiting = choose(&in, worth_a_look(loop), chosen, &running);
     r->jobs = take_copies(loop, waiting + running + 1);
@@ -162,6 +173,7 @@ void round_destroy(struct loop *loop, struct round *r)
     cluster_destroy(r->cluster);
     plan_fini(&r->plan);
     lengths_destroy(r->lengths);
+    fair_shares_destroy(r->shares);
     loop->copies = r->jobs; /* the next round's */
     free(r->listed);
     free(r);
@@ -176,6 +188,7 @@ void round_plan(struct round *r)
         .jobs = r->listed,
         .model = r->model,
         .lengths = r->lengths,
+        .shares = r->shares,
         .settings = &r->settings,
     };
 
@@ -241,13 +254,20 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
     return in;
 }
 
+static void note_start(struct loop *loop, struct job_status *status, double now_s)
+{
+    quote_score_started(&loop->quotes, status, now_s);
+    status->counted_s = now_s;
+    fair_shares_serve(loop->shares, status->job.owner, now_s);
+}
+
 static void note_changes(struct loop *loop, double now_s)
 {
     vec_each (struct action, action, &loop->actions) {
         if (action->kind == ACTION_CAP)
             loop->device_changed_s[action->device] = now_s;
         if (action->kind == ACTION_START)
-            quote_score_started(&loop->quotes, jobs_get(loop->jobs, action->job), now_s);
+            note_start(loop, jobs_get(loop->jobs, action->job), now_s);
         for (int i = 0; i < action->device_count; i++)
             loop->device_changed_s[action->devices[i]] = now_s;
     }

@@ -64,6 +64,7 @@ struct job_status {
     double placed_s;   /* last start or move; NaN before */
     double steps_done; /* training, as far as measurements tell */
     double short_s;    /* windows in which it did less than it must, together */
+    double counted_s;  /* what it held is counted up to then, see fair_share.h */
     int moves;
     int restarts;
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */

@@ -17,6 +17,7 @@
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
+#include "service/user_shares.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,6 +160,7 @@ static void enter(struct service *s, struct record *r)
     struct err err = {0};
 
     records_set_phase(s->records, r, PHASE_WAITING);
+    user_shares_tell(s, r);
     if (loop_submit(s->loop, &job, service_now_s(s), &err) < 0)
         follow_outside(s, r, JOB_WAITING, &err);
     else if (r->held)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "service/quotas.h"
 #include "service/tx.h"
+#include "service/user_shares.h"
 
 #include <math.h>
 #include <pwd.h>
@@ -25,6 +26,7 @@ static void policy_members(struct json_out *out, const struct service *s)
     json_out_key_number(out, "progress_watts", p->progress_watts);
     json_out_key_number(out, "move_s", p->move_s);
     json_out_key_number(out, "grace_s", p->grace_s);
+    json_out_key_number(out, "fair_share_s", p->fair_share_s);
     json_out_key_number(out, "power_limit_watts", p->power_limit_watts);
     json_out_key_number(out, "changed_s", s->policy_changed_s);
     json_out_key_string(out, "changed_by",
@@ -50,6 +52,7 @@ void handlers_take_policy(const struct json_value *v, struct optimize_settings *
     p->progress_watts = json_member_number(v, "progress_watts", p->progress_watts);
     p->move_s = json_member_number(v, "move_s", p->move_s);
     p->grace_s = json_member_number(v, "grace_s", p->grace_s);
+    p->fair_share_s = json_member_number(v, "fair_share_s", p->fair_share_s);
     p->power_limit_watts =
         json_member_number(v, "power_limit_watts", p->power_limit_watts);
 }
@@ -91,11 +94,44 @@ static void quota_members(struct json_out *out, const struct service *s, const c
     json_out_key_int(out, "gpus", use.gpus);
 }
 
-static void quota_json(struct json_out *out, const struct service *s, const char *user)
+struct quota_list {
+    const struct service *service;
+    struct json_out *out;
+    struct fair_share *users; /* (count) */
+    size_t count;
+};
+
+static void list_quota(const struct quota_list *list, const char *user)
 {
-    json_out_begin_object(out);
-    quota_members(out, s, user);
-    json_out_end(out);
+    struct fair_share share;
+
+    json_out_begin_object(list->out);
+    quota_members(list->out, list->service, user);
+    if (user_shares_find(list->users, list->count, user, &share))
+        user_shares_members(list->out, &share);
+    json_out_end(list->out);
+}
+
+static bool has_quota(const struct service *s, const char *user)
+{
+    vec_each (const struct user_quota, q, &s->quotas)
+        if (strcmp(q->user, user) == 0)
+            return true;
+    return false;
+}
+
+/* Whoever has a quota, then whoever had devices, then what all others may have. */
+static void list_all(const struct quota_list *list)
+{
+    const struct service *s = list->service;
+
+    vec_each (const struct user_quota, q, &s->quotas)
+        list_quota(list, q->user);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->users[i].name[0] && !has_quota(s, list->users[i].name))
+            list_quota(list, list->users[i].name);
+    if (!has_quota(s, USER_QUOTA_DEFAULT))
+        list_quota(list, USER_QUOTA_DEFAULT);
 }
 
 void handle_list_quotas(void *ctx, struct request *r)
@@ -103,21 +139,16 @@ void handle_list_quotas(void *ctx, struct request *r)
     struct service *s = ctx;
     const struct auth_identity *who = &r->identity;
     struct handlers_answer a;
+    struct quota_list list = {.service = s, .out = &a.out};
 
+    list.users = user_shares_list(s, &list.count);
     handlers_begin(&a, r, "quotas");
-    if (who->role == AUTH_USER) {
-        quota_json(&a.out, s, who->name);
-    } else {
-        bool named = false;
-
-        vec_each (struct user_quota, q, &s->quotas) {
-            named = named || strcmp(q->user, USER_QUOTA_DEFAULT) == 0;
-            quota_json(&a.out, s, q->user);
-        }
-        if (!named)
-            quota_json(&a.out, s, USER_QUOTA_DEFAULT);
-    }
+    if (who->role == AUTH_USER)
+        list_quota(&list, who->name);
+    else
+        list_all(&list);
     handlers_answer(&a, 200);
+    free(list.users);
 }
 
 static void take_limit(const struct json_value *body, const char *key, int *limit)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "service/ledger.h"
+#include "service/user_shares.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ void lifecycle_enter(struct service *s, struct record *r)
     struct err err = {0};
 
     records_set_phase(s->records, r, PHASE_WAITING);
+    user_shares_tell(s, r);
     if (loop_submit(s->loop, &job, now_s, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});

@@ -18,6 +18,7 @@
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
+#include "service/user_shares.h"
 #include "store/rows.h"
 
 #include <math.h>
@@ -134,6 +135,7 @@ static void enter_loop(struct service *s, const struct record *r,
     struct job_status status = restart_status(r, p);
     struct err err = {0};
 
+    user_shares_tell(s, r);
     if (back->facts.devices_found > 0 &&
         back->facts.devices_found == back->facts.devices_named) {
         status.state = JOB_RUNNING;

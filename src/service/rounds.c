@@ -17,6 +17,7 @@
 #include "service/lifecycle.h"
 #include "service/planning_thread.h"
 #include "service/quotas.h"
+#include "service/user_shares.h"
 #include "store/rows.h"
 
 #include <math.h>
@@ -197,8 +198,30 @@ static void advise(struct service *s, const struct round_result *result)
 
 /* ---- why the others wait ---------------------------------------------------------- */
 
-static void explain(const struct service *s, struct record *r,
-                    enum unplaced_reason reason)
+/* Users as they stand in this round; none where one is alone. */
+struct standing {
+    struct fair_share *users; /* (count) */
+    size_t count;
+};
+
+/* From so much more than its part on, a user's share is told as a reason. */
+#define SHARE_OVER 1.05
+
+static void add_share(const struct service *s, const struct standing *standing,
+                      const struct record *r, char *text, size_t size)
+{
+    int place = fair_shares_place(loop_shares(s->loop), record_job(r)->owner);
+    size_t used = strlen(text);
+
+    if (place >= 0 &&
+        standing->users[place].had > SHARE_OVER * standing->users[place].due)
+        snprintf(text + used, size - used,
+                 "; %.40s had %.0f %% of the GPU time, due %.0f %%", record_user(r),
+                 100 * standing->users[place].had, 100 * standing->users[place].due);
+}
+
+static void explain(const struct service *s, const struct standing *standing,
+                    struct record *r, enum unplaced_reason reason)
 {
     static const char *const codes[] = {"",       "capacity", "rate",
                                         "memory", "policy",   "host"};
@@ -207,34 +230,41 @@ static void explain(const struct service *s, struct record *r,
     if (r->phase != PHASE_WAITING || r->held || r->over_quota)
         return;
     unplaced_say(text, sizeof(text), reason, record_job(r), loop_cluster(s->loop));
+    if (standing->count > 1 && reason == UNPLACED_CAPACITY)
+        add_share(s, standing, r, text, sizeof(text));
     if (strcmp(r->reason, text) != 0)
         record_explain(r, codes[reason], "%s", text);
 }
 
 /* The round had no look at these: there was no room for them.  They are many, so each
  * round tells the next few. */
-static void explain_some(struct service *s)
+static void explain_some(struct service *s, const struct standing *standing)
 {
     size_t count, some;
     struct record *const *all = records_all(s->records, &count);
 
     some = count < EXPLAIN_AT_ONCE ? count : EXPLAIN_AT_ONCE;
     for (size_t i = 0; i < some; i++)
-        explain(s, all[s->explained++ % count], UNPLACED_CAPACITY);
+        explain(s, standing, all[s->explained++ % count], UNPLACED_CAPACITY);
 }
 
 static void explain_waiting(struct service *s)
 {
     const struct plan *plan = loop_plan(s->loop);
+    struct standing standing = {0};
 
-    explain_some(s);
+    if (loop_settings(s->loop)->fair_share_s > 0 &&
+        records_counts(s->records).waiting > 0)
+        standing.users = user_shares_list(s, &standing.count);
+    explain_some(s, &standing);
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
         struct record *r = records_get(s->records, seat->job);
 
         if (r && seat->device_count == 0 && seat->reason != UNPLACED_NONE)
-            explain(s, r, seat->reason);
+            explain(s, &standing, r, seat->reason);
     }
+    free(standing.users);
 }
 
 /* ---- a round ---------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "service/planning_thread.h"
 #include "service/replica_jobs.h"
 #include "service/service_private.h"
+#include "service/user_shares.h"
 #include "store/admin.h"
 
 #include <math.h>
@@ -234,6 +235,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     struct service_config *c = &s->config;
     const struct service_auth_config before = c->auth;
     const struct service_energy_config price = c->energy;
+    const struct config_list shares = c->shares;
 
     if (fresh->engine != c->engine || fresh->sim.speed != c->sim.speed ||
         fresh->sim.seed != c->sim.seed)
@@ -242,6 +244,8 @@ static void take_config(struct service *s, struct service_config *fresh)
     fresh->auth = before;
     c->energy = fresh->energy; /* fresh has the old one's text from now on */
     fresh->energy = price;
+    c->shares = fresh->shares;
+    fresh->shares = shares;
     c->limits = fresh->limits;
     c->policy = fresh->policy;
     c->planner = fresh->planner;
@@ -250,6 +254,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     c->keep = fresh->keep;
     c->log = fresh->log;
     loop_set_settings(s->loop, &c->policy, service_now_s(s));
+    user_shares_tell_all(s);
     set_log(&c->log);
     reactor_timer_every(s->checkpoint_timer, c->planner.checkpoint_s);
 }

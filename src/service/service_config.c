@@ -148,6 +148,16 @@ static const struct config_key quota_keys[] = {
     {0},
 };
 
+static const struct config_key share_keys[] = {
+    CONFIG_KEY(STRING, "account", IN(share, account), NULL,
+               "the users named share this part; left out each has a part of this "
+               "weight, in their account if they have one"),
+    CONFIG_NUMBER(DOUBLE, "weight", IN(share, weight), 0.001, 1e6, "1",
+                  "of the account or user against others"),
+    CONFIG_KEY(STRINGS, "users", IN(share, users), NULL, "their names"),
+    {0},
+};
+
 static const struct config_key keep_keys[] = {
     CONFIG_NUMBER(SECONDS, "telemetry", KEEP(telemetry_s), 0, 1e9, "7d",
                   "raw measurements, then folded into hours; 0 is for ever"),
@@ -233,6 +243,13 @@ const struct config_key service_config_keys[] = {
                   "what happens when a promise is broken"),
     CONFIG_NESTED("quota", AT(quota), quota_keys,
                   "of users without a quota of their own"),
+    {.name = "shares",
+     .type = CONFIG_LIST,
+     .keys = share_keys,
+     .item_size = sizeof(struct service_share_config),
+     .offset = AT(shares),
+     .help = "parts of the cluster by user and account, see policy.fair_share; whoever "
+             "is not named has weight 1"},
     CONFIG_NESTED("keep", AT(keep), keep_keys, "how long the store remembers"),
     CONFIG_NESTED("energy", AT(energy), energy_keys, "what a kilowatt-hour means"),
     CONFIG_NESTED("sim", AT(sim), sim_keys, "the simulated cluster, with engine: sim"),
@@ -368,4 +385,34 @@ struct loop_options service_config_loop(const struct service_config *c)
                                  .round_gap_s = c->planner.gap_s * rate,
                                  .round_every_s = c->planner.every_s * rate,
                                  .most_waiting = (size_t)c->planner.most_waiting};
+}
+
+static bool names(const struct service_share_config *share, const char *user)
+{
+    for (size_t i = 0; i < share->users.count; i++)
+        if (strcmp(((char **)share->users.items)[i], user) == 0)
+            return true;
+    return false;
+}
+
+struct fair_share_rule service_config_share(const struct service_config *c, int owner,
+                                            const char *name)
+{
+    struct fair_share_rule rule = {
+        .owner = owner, .name = name, .weight = 1, .account_weight = 1};
+
+    for (size_t i = 0; i < c->shares.count; i++) {
+        const struct service_share_config *share =
+            &((struct service_share_config *)c->shares.items)[i];
+
+        if (!names(share, name))
+            continue;
+        if (share->account) {
+            rule.account = share->account;
+            rule.account_weight = share->weight;
+        } else {
+            rule.weight = share->weight;
+        }
+    }
+    return rule;
 }

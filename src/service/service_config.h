@@ -58,6 +58,13 @@ struct service_quota_config {
     int max_jobs, max_running, max_gpus; /* 0: no limit */
 };
 
+/* An account with its users, or users with a weight of their own. */
+struct service_share_config {
+    char *account; /* NULL: each of the users has this weight */
+    double weight;
+    struct config_list users; /* of char * */
+};
+
 struct service_energy_config {
     double price_per_kwh, co2_g_per_kwh; /* 0: not known */
     char *currency;
@@ -94,6 +101,7 @@ struct service_config {
     struct service_learning_config learning;
     struct service_guard_config guard;
     struct service_quota_config quota;
+    struct config_list shares; /* of struct service_share_config */
     struct store_retention keep;
     struct service_energy_config energy;
     struct service_sim_config sim;
@@ -117,6 +125,10 @@ void service_config_fini(struct service_config *config);
 struct sim_engine_options service_config_sim(const struct service_config *config);
 struct loop_options service_config_loop(const struct service_config *config);
 struct learned_options service_config_learned(const struct service_config *config);
+
+/* What is this user's of the cluster; its texts are the config's and the name's. */
+struct fair_share_rule service_config_share(const struct service_config *config,
+                                            int owner, const char *name);
 
 /* Seconds of the daemon's clock in one of the wall's. */
 double service_config_clock_rate(const struct service_config *config);

@@ -289,6 +289,8 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     holds /v1/quotas 'any(.quotas[]; .user == "ada" and .max_jobs == null and .max_gpus == 8)'
     corgi quota list --parsable
     [[ $output == *"ada|0/-|0/-|0/8"* ]]
+    corgi quota list
+    [[ $output == *HAD*DUE* ]]
 }
 
 @test "token: one that is made opens TCP, one that is revoked does not" {

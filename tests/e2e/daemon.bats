@@ -122,8 +122,15 @@ steps_beyond() { # ID STEPS
     api POST /v1/nodes/kepler-2/drain '{"reason": "fan"}' > /dev/null
     token=$(api POST /v1/tokens '{"user": "root", "role": "viewer", "note": "n"}' | field id)
     steps_beyond "$run" 0 # a window was told, and so is known after the restart
+    mine=".quotas[] | select(.user == \"$(id -un)\")"
+    for _ in $(seq 100); do # what it held is counted every simulated minute
+        api GET /v1/quotas | jq -e "$mine | .gpu_s > 60 and .had == 1" > /dev/null && break
+        sleep 0.1
+    done
+    used=$(api GET /v1/quotas | jq "$mine | .gpu_s")
     corgid_stop
     corgid_start
+    api GET /v1/quotas | jq -e "$mine | .gpu_s > 0.99 * $used and $used > 60 and .due == 1"
     grep -q job_adopted "$CORGID_DIR/log"
     [ "$(api GET "/v1/jobs/$run" | field state)" = running ]
     [ "$(api GET "/v1/jobs/$run" | field attempt)" = 1 ]

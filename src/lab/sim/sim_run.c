@@ -155,6 +155,8 @@ int sim_init(struct sim *sim, const struct sim_options *options,
         return -1;
     sim->loop = loop_create_take(&loop_options, cluster, make_model(sim, cluster),
                                  setup->planner);
+    for (size_t i = 0; i < setup->share_count; i++)
+        loop_set_share(sim->loop, &setup->shares[i], 0);
     sim->now_s = sim_engine_now_s(&sim->engine);
     sim->meter = meter_create(sim_inspect_cluster(&sim->engine), sim->now_s);
     if (options->record_sights || options->record_places)
@@ -225,6 +227,7 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
                                                   told->config.limits.stop_grace_s,
                                               .now_s = sim->now_s};
     char field[SCHEMA_PATH_SIZE];
+    struct fair_share_rule share;
     struct quote quote;
     struct str line = {0};
 
@@ -237,6 +240,8 @@ static int arrive_told(struct sim *sim, struct sim_job *job, struct err *err)
         return 0;
     }
     *asked = parsed->job.request.job;
+    share = service_config_share(&told->config, asked->owner, told->who.name);
+    loop_set_share(sim->loop, &share, sim->now_s);
     ledger_quote(&line, sim->now_s, context.cluster, &quote);
     write_line(sim, &line);
     if (quote.verdict == QUOTE_REFUSED || quote.verdict == QUOTE_COUNTER) {

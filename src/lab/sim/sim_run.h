@@ -119,8 +119,10 @@ struct sim_setup {
                               is its own and the rest of this is not used.  NULL: none */
     const struct real_schedule *schedule; /* followed, instead of asking the planner; the
                                              workload is of the same list.  NULL: none */
-    const struct sim_probes *probes;      /* NULL: they tell what they measure */
-    sim_progress *progress;               /* told before the end only; NULL: nobody */
+    const struct fair_share_rule *shares; /* (share_count) of users */
+    size_t share_count;
+    const struct sim_probes *probes; /* NULL: they tell what they measure */
+    sim_progress *progress;          /* told before the end only; NULL: nobody */
     void *progress_ctx;
 };
 

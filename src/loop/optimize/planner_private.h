@@ -156,6 +156,7 @@ struct planner_state {
     double watts_now;      /* of nodes with jobs */
     double used_joules;    /* since the first round */
     double guessed_joules; /* expected to be lost by trials so far */
+    vec_of(int) queue;     /* those shown who wait, in their order */
     vec_of(int) order;
     vec_of(struct planner_seats) gangs; /* moved in this round */
     vec_of(int) started;                /* jobs that got a seat in this round */

@@ -1,22 +1,20 @@
 /* planner_queue.c - who waits, in which order, and which devices are kept for whom: the
  * first thing planner_load.c and planner.c ask in a round and in an offer
  *
- * Larger priorities go first, and a priority grows with the wait; among equals the order
- * of admission counts.  A gang needs several devices at once, which whoever is smaller
- * would take one by one for ever.  So the first who cannot start have devices held for
- * them: those believed to be free the soonest.  Others come there only if they are
- * expected to be gone by then (backfill), and nobody is moved there.  The same holds for
- * a job on one device whose grace time is over. */
+ * The order is queue_order.h's.  A gang needs several devices at once, which whoever is
+ * smaller would take one by one for ever.  So the first who cannot start have devices
+ * held for them: those believed to be free the soonest.  Others come there only if they
+ * are expected to be gone by then (backfill), and nobody is moved there.  The same holds
+ * for a job on one device whose grace time is over. */
 #include "loop/optimize/planner_private.h"
 
 #include "loop/estimate/lengths.h"
+#include "loop/queue_order.h"
 #include "loop/requirement.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A wait of so long counts as a step of priority. */
-#define AGEING_S 21600.0
 /* Devices are held for the first, and for so many in all who have waited for long. */
 #define HELD_MOST   4
 #define HELD_WAIT_S 7200.0
@@ -29,66 +27,49 @@
 #define ALIKE_MOST 8
 /* A long queue is looked at from its head: so many at a time. */
 #define WAITING_MOST 64
+#define ORDER_MOST   512
 
 /* ---- order ---- */
 
-static double urgency(const struct job_status *status, double now_s)
+/* Mark the head of the queue among those who wait, which are in this order. */
+static void choose_head(const struct optimize_input *in, const size_t *order,
+                        size_t count, bool *shown)
 {
-    return status->job.priority +
-           floor(fmax(0, now_s - status->job.submitted_s) / AGEING_S);
-}
-
-struct queued {
-    size_t at; /* in the input: the order of admission */
-    int devices;
-    double urgency;
-};
-
-static int by_urgency(const void *a, const void *b)
-{
-    const struct queued *x = a, *y = b;
-
-    if (x->urgency < y->urgency || x->urgency > y->urgency)
-        return x->urgency > y->urgency ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Mark the head of the queue among those who wait. */
-static void choose_head(const struct optimize_input *in, bool *shown)
-{
-    vec_of(struct queued) queue = {0};
     int alike[LOOP_MAX_GANG + 1] = {0}, left = WAITING_MOST;
 
-    for (size_t i = 0; i < in->job_count; i++)
-        if (in->jobs[i]->state == JOB_WAITING)
-            vec_push(&queue, (struct queued){i, in->jobs[i]->job.devices,
-                                             urgency(in->jobs[i], in->now_s)});
-    if (queue.count > 1)
-        qsort(queue.items, queue.count, sizeof(*queue.items), by_urgency);
-    vec_each (const struct queued, q, &queue) {
-        if (left == 0)
-            break;
-        if (q->devices > 1 && alike[q->devices]++ >= ALIKE_MOST)
+    for (size_t i = 0; i < count && left > 0; i++) {
+        int devices = in->jobs[order[i]]->job.devices;
+
+        if (devices > 1 && alike[devices]++ >= ALIKE_MOST)
             continue;
-        shown[q->at] = true;
+        shown[order[i]] = true;
         left--;
     }
-    vec_free(&queue);
 }
 
 void planner_show(struct planner_state *s, const struct optimize_input *in)
 {
     bool *shown = mem_array(bool, in->job_count + 1);
+    size_t *order = mem_array(size_t, in->job_count + 1);
+    int *place = mem_array(int, in->job_count + 1);
+    size_t count = queue_order(in, ORDER_MOST, order);
 
-    choose_head(in, shown);
+    choose_head(in, order, count, shown);
     vec_clear(&s->shown_jobs);
     vec_clear(&s->seats);
     for (size_t i = 0; i < in->job_count; i++)
         if (in->jobs[i]->state != JOB_WAITING || shown[i]) {
+            place[i] = (int)s->shown_jobs.count;
             vec_push(&s->shown_jobs, in->jobs[i]);
             vec_push(&s->seats, i);
         }
+    vec_clear(&s->queue);
+    for (size_t i = 0; i < count; i++)
+        if (shown[order[i]])
+            vec_push(&s->queue, place[order[i]]);
     free(shown);
+    free(order);
+    free(place);
     s->shown = *in;
     s->shown.jobs = s->shown_jobs.items;
     s->shown.job_count = s->shown_jobs.count;
@@ -98,21 +79,10 @@ void planner_show(struct planner_state *s, const struct optimize_input *in)
 void planner_list_waiting(struct planner_state *s)
 {
     vec_clear(&s->order);
-    for (int i = 0; i < (int)s->jobs.count; i++) {
-        size_t at = s->order.count;
-
-        if (s->jobs.items[i].status->state != JOB_WAITING)
-            continue;
-        vec_push(&s->order, i);
-        for (; at > 0 &&
-               urgency(s->jobs.items[s->order.items[at - 1]].status, s->in->now_s) <
-                   urgency(s->jobs.items[i].status, s->in->now_s);
-             at--)
-            s->order.items[at] = s->order.items[at - 1];
-        s->order.items[at] = i;
+    vec_each (const int, job, &s->queue) {
+        s->jobs.items[*job].rank = (int)s->order.count;
+        vec_push(&s->order, *job);
     }
-    for (size_t i = 0; i < s->order.count; i++)
-        s->jobs.items[s->order.items[i]].rank = (int)i;
 }
 
 /* ---- devices held ---- */

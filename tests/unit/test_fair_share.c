@@ -1,0 +1,236 @@
+/* test_fair_share.c - what users had and are due, and the order of the queue by it */
+#include "loop/fair_share.h"
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "loop/queue_order.h"
+#include "model/codec.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define HALF_LIFE_S (7 * 86400.0)
+#define HOUR_S      3600.0
+#define JOBS        40
+
+enum { ADA = 1, BOB = 2, CID = 3 };
+
+static struct fair_shares *shares;
+static struct job_status jobs[JOBS];
+static const struct job_status *listed[JOBS];
+static struct optimize_settings settings;
+static struct optimize_input in;
+
+static int set_up(void **state)
+{
+    (void)state;
+    shares = fair_shares_create();
+    settings = (struct optimize_settings){.fair_share_s = HALF_LIFE_S};
+    in = (struct optimize_input){.jobs = listed, .shares = shares, .settings = &settings};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fair_shares_destroy(shares);
+    return 0;
+}
+
+static struct job_status *add(int owner, enum job_state status)
+{
+    struct job_status *job = &jobs[in.job_count];
+
+    *job = (struct job_status){.state = status,
+                               .job = {.id = in.job_count + 1,
+                                       .owner = owner,
+                                       .devices = 1,
+                                       .submitted_s = in.now_s}};
+    job->device_count = status == JOB_RUNNING;
+    fair_shares_meet(shares, owner);
+    listed[in.job_count++] = job;
+    return job;
+}
+
+static void assert_order(const char *owners)
+{
+    size_t order[JOBS], count = queue_order(&in, JOBS, order);
+
+    for (size_t i = 0; i < count; i++) {
+        assert_true(owners[i] != '\0');
+        if (listed[order[i]]->job.owner != owners[i] - 'a' + 1)
+            fail_msg("place %zu has a job of %c, not of %c", i,
+                     'a' + listed[order[i]]->job.owner - 1, owners[i]);
+    }
+    assert_true(owners[count] == '\0');
+}
+
+static struct fair_share one(int owner, double now_s)
+{
+    size_t count;
+    struct fair_share *list = fair_shares_list(shares, HALF_LIFE_S, now_s, &count), found;
+    int at = fair_shares_place(shares, owner);
+
+    assert_true(at >= 0 && (size_t)at < count);
+    found = list[at];
+    free(list);
+    return found;
+}
+
+static void use_is_halved_with_every_half_life(void **state)
+{
+    (void)state;
+    fair_shares_use(shares, ADA, 800, HALF_LIFE_S, 0);
+    assert_true(fabs(one(ADA, HALF_LIFE_S).used_s - 400) < 1e-6);
+    fair_shares_use(shares, ADA, 100, HALF_LIFE_S, HALF_LIFE_S);
+    assert_true(fabs(one(ADA, 2 * HALF_LIFE_S).used_s - 250) < 1e-6);
+}
+
+static void parts_are_of_accounts_and_of_users_in_them(void **state)
+{
+    (void)state;
+    fair_shares_tell(shares, &(struct fair_share_rule){ADA, "ada", "lab", 3, 2});
+    fair_shares_tell(shares, &(struct fair_share_rule){BOB, "bob", "lab", 1, 2});
+    fair_shares_tell(shares, &(struct fair_share_rule){CID, "cid", NULL, 2, 1});
+    fair_shares_use(shares, ADA, 30, HALF_LIFE_S, 0);
+    fair_shares_use(shares, CID, 10, HALF_LIFE_S, 0);
+    assert_true(fabs(one(ADA, 0).due - 0.375) < 1e-9);
+    assert_true(fabs(one(BOB, 0).due - 0.125) < 1e-9);
+    assert_true(fabs(one(CID, 0).due - 0.5) < 1e-9);
+    assert_true(fabs(one(ADA, 0).had - 0.75) < 1e-9);
+    assert_string_equal(one(BOB, 0).account, "lab");
+}
+
+static void who_had_less_goes_first_and_turns_are_taken(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        add(ADA, JOB_WAITING);
+    for (int i = 0; i < 4; i++)
+        add(BOB, JOB_WAITING);
+    assert_order("abababab");
+    fair_shares_use(shares, ADA, 2 * HOUR_S, HALF_LIFE_S, 0);
+    assert_order("bbababaa");
+}
+
+static void weights_say_how_often(void **state)
+{
+    (void)state;
+    fair_shares_tell(shares, &(struct fair_share_rule){ADA, "ada", NULL, 3, 1});
+    for (int i = 0; i < 6; i++)
+        add(ADA, JOB_WAITING);
+    for (int i = 0; i < 2; i++)
+        add(BOB, JOB_WAITING);
+    assert_order("abaaabaa");
+}
+
+static void devices_held_now_count(void **state)
+{
+    (void)state;
+    add(ADA, JOB_RUNNING);
+    add(ADA, JOB_WAITING);
+    add(BOB, JOB_WAITING);
+    assert_order("ba");
+}
+
+static void an_account_is_served_as_one(void **state)
+{
+    (void)state;
+    fair_shares_tell(shares, &(struct fair_share_rule){ADA, "ada", "lab", 1, 1});
+    fair_shares_tell(shares, &(struct fair_share_rule){BOB, "bob", "lab", 1, 1});
+    add(ADA, JOB_WAITING);
+    add(ADA, JOB_WAITING);
+    add(BOB, JOB_WAITING);
+    add(CID, JOB_WAITING);
+    add(CID, JOB_WAITING);
+    assert_order("acbca");
+}
+
+static void priority_goes_before_shares(void **state)
+{
+    (void)state;
+    fair_shares_use(shares, ADA, 100 * HOUR_S, HALF_LIFE_S, 0);
+    add(BOB, JOB_WAITING);
+    add(ADA, JOB_WAITING)->job.priority = 1;
+    assert_order("ab");
+}
+
+/* Its jobs wait for days, and one of them runs all the time: that is its share. */
+static void a_user_that_is_served_does_not_age(void **state)
+{
+    (void)state;
+    add(ADA, JOB_WAITING)->job.submitted_s = -100 * HOUR_S;
+    add(BOB, JOB_WAITING);
+    fair_shares_use(shares, ADA, 100 * HOUR_S, HALF_LIFE_S, 0);
+    assert_order("ab"); /* nobody served it */
+    fair_shares_serve(shares, ADA, -HOUR_S);
+    assert_order("ba");
+}
+
+static void without_shares_admission_decides(void **state)
+{
+    (void)state;
+    fair_shares_use(shares, ADA, 100 * HOUR_S, HALF_LIFE_S, 0);
+    add(ADA, JOB_WAITING);
+    add(BOB, JOB_WAITING);
+    add(ADA, JOB_WAITING);
+    assert_order("baa");
+    settings.fair_share_s = 0;
+    assert_order("aba");
+}
+
+static void it_survives_being_kept(void **state)
+{
+    struct bytes_out out = {0};
+    struct bytes_in bytes;
+    struct codec write = {.out = &out}, read = {.in = &bytes};
+    struct fair_shares *back = fair_shares_create();
+    struct fair_share *list;
+    size_t count;
+
+    (void)state;
+    fair_shares_tell(shares, &(struct fair_share_rule){ADA, "ada", "lab", 3, 2});
+    fair_shares_use(shares, ADA, 30, HALF_LIFE_S, 5);
+    fair_shares_serve(shares, ADA, 5);
+    fair_shares_use(shares, -17, 10, HALF_LIFE_S, 5);
+    fair_shares_code(shares, &write);
+    bytes = (struct bytes_in){out.items, out.count, false};
+    fair_shares_code(back, &read);
+    assert_false(bytes.bad);
+    assert_int_equal(bytes.left, 0);
+    list = fair_shares_list(back, HALF_LIFE_S, 5, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(list[0].account, "lab");
+    assert_true(fabs(list[0].used_s - 30) < 1e-9 && fabs(list[0].weight - 3) < 1e-9);
+    assert_int_equal(list[1].owner, -17);
+    assert_true(fair_shares_served_s(back, ADA) > 4 &&
+                fair_shares_served_s(back, -17) < -1e9);
+    free(list);
+    free(out.items);
+    fair_shares_destroy(back);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(use_is_halved_with_every_half_life),
+        TEST(parts_are_of_accounts_and_of_users_in_them),
+        TEST(who_had_less_goes_first_and_turns_are_taken),
+        TEST(weights_say_how_often),
+        TEST(devices_held_now_count),
+        TEST(an_account_is_served_as_one),
+        TEST(priority_goes_before_shares),
+        TEST(a_user_that_is_served_does_not_age),
+        TEST(without_shares_admission_decides),
+        TEST(it_survives_being_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
