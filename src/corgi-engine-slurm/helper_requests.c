@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* Those that modify are named before they are built, so that nothing of that name ever
- * passes --read-only. */
 static const struct helper_request requests[] = {
     {.op = "conf", .run = slurm_source_conf},
     {.op = "nodes", .load = slurm_source_nodes, .table = HELPER_NODES},
@@ -13,12 +11,12 @@ static const struct helper_request requests[] = {
      .load = slurm_source_reservations,
      .table = HELPER_RESERVATIONS},
     {.op = "jobs", .load = slurm_source_jobs, .table = HELPER_JOBS},
-    {.op = "submit", .modifies = true},
-    {.op = "update_job", .modifies = true},
-    {.op = "update_node", .modifies = true},
-    {.op = "requeue", .modifies = true},
-    {.op = "signal", .modifies = true},
-    {.op = "cancel", .modifies = true},
+    {.op = "submit", .modifies = true, .order = slurm_order_submit},
+    {.op = "update_job", .modifies = true, .order = slurm_order_update_job},
+    {.op = "update_node", .modifies = true, .order = slurm_order_update_node},
+    {.op = "requeue", .modifies = true, .order = slurm_order_requeue},
+    {.op = "signal", .modifies = true, .order = slurm_order_signal},
+    {.op = "cancel", .modifies = true, .order = slurm_order_cancel},
 };
 
 const struct helper_request *helper_request_find(const char *op, bool read_only,
@@ -34,10 +32,6 @@ const struct helper_request *helper_request_find(const char *op, bool read_only,
                     "%s would change something in Slurm, and this "
                     "helper was started with --read-only",
                     op);
-            return NULL;
-        }
-        if (!r->run && !r->load) {
-            err_set(err, ERR_UNSUPPORTED, "this version cannot %s yet", op);
             return NULL;
         }
         return r;

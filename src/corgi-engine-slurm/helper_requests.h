@@ -5,6 +5,7 @@
  * there cannot run. */
 #pragma once
 
+#include "corgi-engine-slurm/slurm_orders.h"
 #include "corgi-engine-slurm/slurm_source.h"
 
 #include <stdbool.h>
@@ -25,10 +26,11 @@ struct helper_request {
     bool modifies;            /* refused with --read-only */
     slurm_source_table *load; /* of a table; NULL: no table */
     enum helper_table table;
-    int (*run)(struct json_out *out, struct err *err); /* of others; NULL: not built */
+    int (*run)(struct json_out *out, struct err *err); /* of what is told otherwise */
+    slurm_order *order;                                /* of what modifies */
 };
 
-/* The request of this name.  NULL: err says why it is refused, ERR_NOT_FOUND,
- * ERR_UNSUPPORTED, or ERR_INFEASIBLE for what --read-only forbids. */
+/* The request of this name.  NULL: err says why it is refused, ERR_NOT_FOUND, or
+ * ERR_INFEASIBLE for what --read-only forbids. */
 const struct helper_request *helper_request_find(const char *op, bool read_only,
                                                  struct err *err);

@@ -57,6 +57,7 @@ struct helper_task {
     int rc; /* of the worker: 1 unchanged */
     struct table_rows rows;
     struct str members; /* of the answer, with a comma before the first */
+    struct str request; /* of an order: as it came */
     struct err err;
 };
 
@@ -77,6 +78,18 @@ struct helper_server {
 
 /* ---- workers ----------------------------------------------------------------------- */
 
+static int carry_out(const struct helper_task *t, struct json_out *out, struct err *err)
+{
+    struct json_doc *doc;
+    int rc;
+
+    if (json_doc_parse(&doc, t->request.text, t->request.length, "request", err) < 0)
+        return -1;
+    rc = t->what->order(json_doc_root(doc), out, err);
+    json_doc_destroy(doc);
+    return rc;
+}
+
 static void work_on(struct helper_task *t)
 {
     struct json_out out;
@@ -87,7 +100,7 @@ static void work_on(struct helper_task *t)
     }
     json_out_init(&out, &t->members, false);
     json_out_begin_object(&out);
-    t->rc = t->what->run(&out, &t->err);
+    t->rc = t->what->order ? carry_out(t, &out, &t->err) : t->what->run(&out, &t->err);
     json_out_end(&out);
 }
 
@@ -246,6 +259,7 @@ static void free_task(struct helper_task *t)
 {
     rows_fini(&t->rows);
     str_fini(&t->members);
+    str_fini(&t->request);
     free(t);
 }
 
@@ -315,6 +329,7 @@ static void take_request(struct helper_client *c, const struct json_value *reque
     const struct helper_request *what;
     struct err err = {0};
     struct helper_task *t;
+    struct json_out copy;
     double within_s;
 
     if (!isfinite(id) || !op) {
@@ -347,6 +362,10 @@ static void take_request(struct helper_client *c, const struct json_value *reque
     if (what->load) {
         c->loading[what->table] = true;
         t->since = c->since[what->table];
+    }
+    if (what->order) {
+        json_out_init(&copy, &t->request, false);
+        json_value_write(request, &copy);
     }
     c->tasks++;
     enqueue(c->server, t);
