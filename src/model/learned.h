@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "model/learned_lesson.h"
 #include "model/model.h"
+#include "model/network_progress.h"
 
 struct learned_options {
     uint64_t seed;
@@ -44,6 +45,9 @@ struct learned_progress {
     double then_s;     /* and when that was; 0: never */
 };
 struct learned_progress learned_progress(const void *self);
+
+/* What lessons made of P1 and P2 so far. */
+const struct network_progress *learned_networks(const void *self); /* (PAIR_NETWORKS) */
 
 /* Everything that was learned as bytes, for checkpoints; the caller frees them.  Changes
  * nothing. */

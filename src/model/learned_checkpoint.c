@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  8
+#define VERSION  9
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 
@@ -340,4 +340,11 @@ struct learned_progress learned_progress(const void *self)
         return (struct learned_progress){0};
     return (struct learned_progress){l->classes->beside.count, l->adapted_at,
                                      l->adapted_s};
+}
+
+const struct network_progress *learned_networks(const void *self)
+{
+    const struct learned *l = self;
+
+    return l->classes->pairs->progress;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/kernel_fit.h"
+#include "model/network_lesson.h"
 #include "model/pairs_game.h"
 
 #include <math.h>
@@ -315,7 +316,15 @@ void learned_lesson_study(struct learned_lesson *l)
 {
     fit(l->copy);
     take_moments(l->copy);
+    network_lesson_study(l->copy, l->seed);
     choose_widths(l->copy, l->seed);
+}
+
+static void take_network(struct attention **into, struct attention **from)
+{
+    attention_destroy(*into);
+    *into = *from;
+    *from = NULL;
 }
 
 void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
@@ -330,6 +339,9 @@ void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
     gp_set_params(p->plain, &l->copy->plain->params);
     p->stale = false;
     p->widths = l->copy->widths;
+    take_network(&p->p1, &l->copy->p1);
+    take_network(&p->p2, &l->copy->p2);
+    memcpy(p->progress, l->copy->progress, sizeof(p->progress));
     vec_clear(&p->common);
     vec_clear(&p->match);
     for (size_t i = 0; i < l->copy->common.count; i++) {

@@ -1,8 +1,8 @@
 /* learned_lesson.h - what takes long of learning, away from the model
  *
- * Parameters of the core and widths of intervals are fitted on a copy of what is known of
- * pairs: the owner of the model makes it, any thread studies it, the owner takes it. What
- * was absorbed meanwhile counts. */
+ * Parameters of the core, P1, P2 and widths of intervals are fitted on a copy of what is
+ * known of pairs: the owner of the model makes it, any thread studies it, the owner takes
+ * it. What was absorbed meanwhile counts. */
 #pragma once
 
 #include <stdint.h>

@@ -44,6 +44,7 @@ void pairs_destroy(struct pairs *p)
     vec_free(&p->rates_now);
     vec_free(&p->common);
     vec_free(&p->match);
+    pair_replay_fini(&p->replay);
     free(p->memory);
     free(p);
 }
@@ -56,6 +57,7 @@ struct pairs *pairs_dup(const struct pairs *p)
     copy->plain = gp_dup(p->plain);
     copy->p1 = attention_dup(p->p1);
     copy->p2 = attention_dup(p->p2);
+    pair_replay_copy(&copy->replay, &p->replay);
     copy->index = NULL;
     copy->memory = NULL;
     copy->idle.items = mem_dup(p->idle.items, p->idle.capacity, sizeof(bool));
@@ -149,6 +151,7 @@ static void make_room(struct pairs *p)
         keep[i] = worth[i] >= least && kept < n - n / 4;
         if (!keep[i]) {
             count_told(p, p->core->cells[i], -1);
+            pair_replay_put(&p->replay, p->core->cells[i], p->core->values[i]);
             continue;
         }
         map_put(p->index, cell_key(p->core->cells[i]), kept);
@@ -403,4 +406,7 @@ void pairs_code(struct pairs *p, struct codec *c)
     code_moments(p, c);
     code_network(p->p1, c);
     code_network(p->p2, c);
+    for (int n = 0; n < PAIR_NETWORKS; n++)
+        network_progress_code(&p->progress[n], c);
+    pair_replay_code(&p->replay, c, (size_t)p->core->job_count, p->core->gpu_count);
 }

@@ -1,8 +1,8 @@
 /* pairs.h - how fast jobs run beside one another: P1, P2, the core and plainer experts
  *
  * The part of the learned model for relative speeds, and what `corgi eval` measures.
- * Measurements are absorbed at once; what takes longer (parameters of the core, widths of
- * intervals) is a lesson (learned_lesson.h), on a copy.
+ * Measurements are absorbed at once; what takes longer (parameters of the core, the two
+ * networks, widths of intervals) is a lesson (learned_lesson.h), on a copy.
  *
  * A cell is answered as the less known of its two jobs sees it: its own speed, or its
  * effect on the other.  The number of measurements of that job, and whether a job of its
@@ -11,6 +11,8 @@
 
 #include "base/map.h"
 #include "model/blend.h"
+#include "model/network_progress.h"
+#include "model/pair_replay.h"
 #include "nn/attention.h"
 
 /* Observations kept; those that tell least go when it is full. */
@@ -28,6 +30,8 @@ struct pairs {
      * says little of a family never seen, of which nothing was measured. */
     struct gp *core, *plain;
     struct attention *p1, *p2;
+    struct network_progress progress[PAIR_NETWORKS];
+    struct pair_replay replay;   /* what the core had to forget */
     struct map *index;           /* cell -> observation of the core */
     struct pairs_memory *memory; /* (PAIRS_MAX) */
     size_t limit; /* observations kept, at most PAIRS_MAX: with fewer all costs less */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "loop/requirement.h"
+#include "model/learned.h"
 #include "service/ledger.h"
 #include "service/views.h"
 
@@ -110,6 +111,28 @@ static void collect_cluster(struct daemon_metrics *f, struct service *s)
     metric_set_total(f->joules, s->total_joules, METRIC_NO_LABELS);
 }
 
+/* P1 and P2: what lessons made of them. */
+static void collect_networks(struct daemon_metrics *f, struct service *s)
+{
+    static const char *const names[PAIR_NETWORKS] = {"p1", "p2"};
+    const struct model *model = loop_model(s->loop);
+    const struct network_progress *of;
+
+    if (model->ops != &learned_ops)
+        return;
+    of = learned_networks(model->self);
+    for (int n = 0; n < PAIR_NETWORKS; n++) {
+        metric_set_total(f->networks, (double)of[n].taken,
+                         METRIC_LABELS(names[n], "taken"));
+        metric_set_total(f->networks, (double)of[n].rolled_back,
+                         METRIC_LABELS(names[n], "rolled_back"));
+        if (of[n].before > 0) {
+            metric_set(f->network_error, of[n].before, METRIC_LABELS(names[n], "before"));
+            metric_set(f->network_error, of[n].after, METRIC_LABELS(names[n], "after"));
+        }
+    }
+}
+
 static void collect_loop(struct daemon_metrics *f, struct service *s)
 {
     const struct refine_score *score = loop_score(s->loop);
@@ -176,6 +199,7 @@ void daemon_metrics_write(struct service *s, struct str *out)
     collect_jobs(s->figures, s);
     collect_cluster(s->figures, s);
     collect_loop(s->figures, s);
+    collect_networks(s->figures, s);
     collect_quotes(s->figures, s);
     collect_daemon(s->figures, s);
     metrics_write(s->metrics, out);

@@ -28,6 +28,12 @@
       "Plans dropped because the state had moved on.", NULL)                             \
     M(adapted, counter, "corgi_model_adaptations_total", "Times the model was adapted.", \
       NULL)                                                                              \
+    M(networks, counter, "corgi_network_lessons_total",                                  \
+      "Lessons of P1 and P2, by whether they were taken or rolled back.",                \
+      "network outcome")                                                                 \
+    M(network_error, gauge, "corgi_network_error_ratio",                                 \
+      "Mean log error for families P1 and P2 never learn from, at the last lesson.",     \
+      "network when")                                                                    \
     M(error, histogram, "corgi_prediction_error_ratio",                                  \
       "Error of predicted rates, |log(measured/predicted)|.", "source", errors,          \
       COUNT(errors))                                                                     \
