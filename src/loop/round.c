@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ struct round {
     struct optimize_settings settings;
     struct cluster *cluster;
     size_t count;
-    struct job_status *jobs;          /* (count) copies, in order of admission */
+    struct job_status *jobs;          /* (count) copies, see copy_job(), in order of
+                                         admission */
     const struct job_status **listed; /* (count) pointers to them */
     struct planner *planner;          /* the loop's, this round's until it ends */
     struct model *model;              /* the loop's */
@@ -128,6 +130,15 @@ static void follow_running(struct loop *loop, const struct job_status *const *sh
         loop->counted_s = now_s;
 }
 
+/* What planners read of a job: its devices, without the rest of the array, and not what
+ * it was quoted, which is behind them. */
+static void copy_job(struct job_status *copy, const struct job_status *status)
+{
+    memcpy(copy, status,
+           offsetof(struct job_status, devices) +
+               (size_t)status->device_count * sizeof(status->devices[0]));
+}
+
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
     size_t count, running, waiting;
@@ -156,7 +167,7 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     for (size_t i = 0; i < in.job_count; i++) {
         if (!chosen[i])
             continue;
-        r->jobs[r->count] = *in.jobs[i];
+        copy_job(&r->jobs[r->count], in.jobs[i]);
         r->listed[r->count] = &r->jobs[r->count];
         r->count++;
     }

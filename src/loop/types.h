@@ -80,7 +80,7 @@ struct job_status {
     double offered; /* rate it was offered as what it asked for cannot be had; 0: none */
     int device_count; /* 0 while it waits */
     int devices[LOOP_MAX_GANG];
-    struct quote_kept quoted;
+    struct quote_kept quoted; /* planners are not shown it, see round.c */
 };
 
 /* ---- the cluster ---- */

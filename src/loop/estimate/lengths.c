@@ -12,6 +12,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Ages: the first span ends after half a minute, each next one is longer by half an
  * octave, up to a year.  Parts of what was told: quarters of an octave from a sixteenth
@@ -76,8 +77,11 @@ struct lengths *lengths_dup(const struct lengths *l)
     copy->uses = l->uses;
     copy->all[0] = l->all[0];
     copy->all[1] = l->all[1];
-    for (size_t i = 0; i < l->alike.count; i++)
-        vec_push(&copy->alike, l->alike.items[i]);
+    vec_reserve(&copy->alike, l->alike.count);
+    if (l->alike.count > 0)
+        memcpy(copy->alike.items, l->alike.items,
+               l->alike.count * sizeof(*l->alike.items));
+    copy->alike.count = l->alike.count;
     return copy;
 }
 

@@ -33,6 +33,8 @@ static void planner_destroy(void *self)
     vec_free(&s->node_left);
     vec_free(&s->memo);
     vec_free(&s->queue);
+    vec_free(&s->alone);
+    vec_free(&s->gang_jobs);
     vec_free(&s->order);
     vec_free(&s->gangs);
     vec_free(&s->started);

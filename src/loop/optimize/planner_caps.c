@@ -43,9 +43,9 @@ static uint64_t company_of(const struct planner_state *s, int a, int b)
     uint64_t hash = 1;
 
     if (a >= 0)
-        hash += rng_mix(s->jobs.items[a].status->job.id, 1);
+        hash += s->jobs.items[a].mark;
     if (b >= 0)
-        hash += rng_mix(s->jobs.items[b].status->job.id, 1);
+        hash += s->jobs.items[b].mark;
     return hash;
 }
 

@@ -24,8 +24,17 @@ struct fare {
     bool here;       /* this very combination runs now, */
     bool keeps;      /* and, a service, it answers what it is asked, in time */
     bool paced;      /* and was measured */
-    double chance;   /* that it keeps the requirement */
+    double guess;    /* rate as the model has it, */
+    double hope;     /* and what it may turn out to be */
+    double chance;   /* that it keeps the requirement; NaN: nobody has asked yet */
 };
+
+static double chance_of(const struct planner_state *s, struct fare *f)
+{
+    if (isnan(f->chance))
+        f->chance = planner_chance(&s->jobs.items[f->job], f->guess, f->hope);
+    return f->chance;
+}
 
 /* What the job is known to do here without a cap, from its last windows. */
 static double paced_rate(const struct planner_state *s, int type, int job, double watts)
@@ -33,6 +42,8 @@ static double paced_rate(const struct planner_state *s, int type, int job, doubl
     const struct recent_rate *pace = &s->jobs.items[job].status->pace;
     const struct gpu_sheet *gpu = &s->in->cluster->types[type];
 
+    if (!(pace->cap_watts > 0))
+        return pace->rate;
     return pace->rate /
            pow(power_under_cap(gpu, power_busy(gpu, watts), pace->cap_watts).speed,
                s->types[type].steepness);
@@ -83,13 +94,15 @@ static void note_short_alone(const struct planner_state *s, int type, double wat
 static void note_pace(const struct planner_state *s, int type, double watts, double hope,
                       double boldness, struct fare *f)
 {
-    f->chance = planner_chance(&s->jobs.items[f->job], f->expected, hope);
+    f->guess = f->expected;
+    f->hope = hope;
+    f->chance = NAN;
     f->paced = f->here && s->jobs.items[f->job].paced;
     if (f->paced && is_service(s, f->job))
         note_service(s, type, watts, f);
     else if (f->paced)
         f->expected = f->sure = paced_rate(s, type, f->job, watts);
-    else
+    else if (boldness > 0)
         f->expected *= pow(hope / f->expected, boldness); /* from the guess to the hope */
     note_short_alone(s, type, watts, f);
 }
@@ -130,28 +143,29 @@ static double cap_margin(const struct planner_state *s, const struct fare *f,
     return headroom * planner_cap_margin(s->jobs.items[f->job].status->pace.windows);
 }
 
-static double member_cost(const struct planner_state *s, const struct fare *f,
-                          double speed, enum cap_step step)
+static double member_cost(const struct planner_state *s, struct fare *f, double speed,
+                          enum cap_step step)
 {
     const struct planner_job *job = &s->jobs.items[f->job];
     double rate = capped_rate(s, f, speed);
     double needed = f->here ? job->keep : job->need;
+    bool unpromised = job->status->job.unpromised && !f->paced;
     double cost = 0;
 
     if (speed < 1)
         needed = cap_margin(s, f, step) * job->capped;
 
-    if (job->status->job.unpromised && !f->paced && f->chance >= PLANNER_CHANCE_LEAST)
-        cost += PLANNER_UNSURE_WATTS * (1 - f->chance);
+    if (unpromised && chance_of(s, f) >= PLANNER_CHANCE_LEAST)
+        cost += PLANNER_UNSURE_WATTS * (1 - chance_of(s, f));
     else if (rate < needed && !(f->keeps && !(speed < 1)))
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
     else if (!f->paced)
-        cost += DOUBT_WATTS * (1 - f->chance);
+        cost += DOUBT_WATTS * (1 - chance_of(s, f));
     return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
 
 static double capped_cost(const struct planner_state *s, int type, int cap, double watts,
-                          const struct fare *fares, int count, enum cap_step step)
+                          struct fare *fares, int count, enum cap_step step)
 {
     struct power_capped run = planner_under_cap(&s->types[type], cap, watts);
     /* A gang's progress counts once, for all of its devices; so does the power of all. */
@@ -311,9 +325,32 @@ static float *memo_of(struct planner_state *s, int type, int a, int b)
                           (size_t)high];
 }
 
+/* Where the cost of a job alone is kept when there are too many for the memo. */
+static struct planner_alone *alone_of(struct planner_state *s, int type, int a, int b)
+{
+    if (b >= 0 || s->jobs.count <= MEMO_JOBS_MOST)
+        return NULL;
+    return &s->alone.items[(size_t)a * (size_t)s->in->cluster->type_count + (size_t)type];
+}
+
+/* What is not in the memo. */
+static double lone_cost(struct planner_state *s, int type, int a, int b)
+{
+    struct planner_alone *alone = alone_of(s, type, a, b);
+    double ignored;
+
+    if (!alone)
+        return work_out(s, type, a, b, false, &ignored);
+    if (alone->look != s->looks) {
+        alone->cost = work_out(s, type, a, -1, false, &ignored);
+        alone->look = s->looks;
+    }
+    return alone->cost;
+}
+
 double planner_cost(struct planner_state *s, int type, int a, int b, double *cap)
 {
-    double ignored, cost;
+    double cost;
     float *memo;
 
     if (a < 0) {
@@ -328,9 +365,9 @@ double planner_cost(struct planner_state *s, int type, int a, int b, double *cap
     memo = memo_of(s, type, a, b);
     if (memo && !cap && !isnan(*memo))
         return (double)*memo;
-    cost = work_out(s, type, a, b, cap != NULL, cap ? cap : &ignored);
     if (cap)
-        return cost;
+        return work_out(s, type, a, b, true, cap);
+    cost = lone_cost(s, type, a, b);
     if (memo)
         *memo = (float)cost;
     return cost;

@@ -46,6 +46,7 @@ void planner_look(struct planner_state *s, struct planner_view view)
 {
     s->view = view;
     s->slots = 0; /* what is remembered was seen otherwise */
+    s->looks++;
     vec_each (struct planner_job, job, &s->jobs)
         job->slot = -1;
 }

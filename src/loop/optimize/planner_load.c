@@ -60,7 +60,7 @@ struct power_capped planner_under_cap(const struct planner_type *type, int cap,
     if (cap == 0)
         return (struct power_capped){.watts = watts, .speed = 1};
     speed = a->speed + (x - i) * (a[1].speed - a->speed);
-    if (type->steepness < 1 || type->steepness > 1)
+    if (speed < 1 && type->steepness > 1)
         speed = pow(speed, type->steepness);
     return (struct power_capped){
         .watts = fmin(watts, a->watts + (x - i) * (a[1].watts - a->watts)),
@@ -139,6 +139,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
                               .kind = kind,
                               .left_s = NAN,
                               .room = host_room_each(&status->job),
+                              .mark = rng_mix(status->job.id, 1),
                               .device = -1};
 
     job.unit = unit_of(s, &job);
@@ -160,6 +161,8 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
         job.need *= tightness(status);
         job.capped *= tightness(status);
     }
+    if (status->job.devices > 1)
+        vec_push(&s->gang_jobs, (int)s->jobs.count);
     vec_push(&s->jobs, job);
 }
 
@@ -205,12 +208,15 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
     load_devices(s);
     vec_clear(&s->jobs);
     vec_clear(&s->gangs);
+    vec_clear(&s->gang_jobs);
     vec_clear(&s->started);
     for (size_t i = 0; i < in->job_count; i++)
         load_job(s, i, kinds[i]);
     for (size_t i = 0; i < in->job_count; i++)
         planner_attach(s, (int)i, in->jobs[i]->devices, in->jobs[i]->device_count);
     s->slots = 0;
+    s->looks++;
+    vec_reserve(&s->alone, in->job_count * (size_t)in->cluster->type_count);
     s->view = (struct planner_view){0};
     vec_reserve(&s->memo,
                 (size_t)in->cluster->type_count * PLANNER_MEMO * (size_t)PLANNER_MEMO);

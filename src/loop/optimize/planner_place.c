@@ -111,16 +111,17 @@ static double spread_cost(const struct planner_job *j, int type)
     return cost;
 }
 
-/* The devices of a gang on one type, on as few nodes as may be. */
+/* The devices of a gang on one type, on as few nodes as may be; false: there are none, or
+ * they cost at least `below`. */
 static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
-                         struct planner_seats *out)
+                         double below, struct planner_seats *out)
 {
     const struct cluster *c = s->in->cluster;
     const struct planner_job *j = &s->jobs.items[job];
     int wanted = j->status->job.devices, got = 0, nodes = 0;
     double cost = planner_cost(s, type, job, -1, NULL);
 
-    if (cost >= PLANNER_IMPOSSIBLE)
+    if (cost >= fmin(below, PLANNER_IMPOSSIBLE)) /* nodes only add to it */
         return false;
     out->cost = 0;
     memset(used, 0, (size_t)c->node_count * sizeof(*used));
@@ -203,20 +204,36 @@ static bool may_join(const struct planner_state *s, int job, int other)
     return planner_has_room_all(s, job, status->devices, status->device_count);
 }
 
+/* The first gang from a job on that is the same each time it is asked for this one. */
+static int some_gang(const struct planner_state *s, int job)
+{
+    int from =
+        (int)(rng_mix(s->jobs.items[job].status->job.id, 2) % (uint64_t)s->jobs.count);
+    int low = 0, high = (int)s->gang_jobs.count;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+
+        if (s->gang_jobs.items[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Beside a gang of the same size, on all of its devices: the slowest device sets the pace
  * of a gang, so on some of them it would lose as much and save less. */
 static void find_companion(struct planner_state *s, int job, struct planner_seats *best)
 {
     const struct planner_job *j = &s->jobs.items[job];
-    int count = (int)s->jobs.count, left = COMPANIONS_MOST;
-    int first = s->in->cluster->device_count > PLANNER_LARGE
-                    ? (int)(rng_mix(j->status->job.id, 2) % (uint64_t)count)
-                    : 0;
+    int count = (int)s->gang_jobs.count, left = COMPANIONS_MOST;
+    int first = s->in->cluster->device_count > PLANNER_LARGE ? some_gang(s, job) : 0;
 
     if (!shares(s, j))
         return;
     for (int i = 0; i < count && left > 0; i++) {
-        int other = (first + i) % count, type;
+        int other = s->gang_jobs.items[(first + i) % count], type;
         const int *devices = s->jobs.items[other].status->devices;
         double cost;
 
@@ -244,7 +261,7 @@ static void find_gang(struct planner_state *s, int job, struct planner_seats *be
 
     for (int t = 0; t < s->in->cluster->type_count; t++)
         if (requirement_allows_type(&s->jobs.items[job].status->job, t) &&
-            gang_on_type(s, job, t, used, &found) && found.cost < best->cost)
+            gang_on_type(s, job, t, used, best->cost, &found) && found.cost < best->cost)
             *best = found;
     find_companion(s, job, best);
     free(used);

@@ -55,6 +55,7 @@ struct planner_job {
     double keep;   /* rate below which it is helped where it is */
     double unit;   /* best rate alone anywhere: what its progress is measured by */
     double worth;  /* watts a unit of progress is worth; 0 for services */
+    uint64_t mark; /* of its id, see planner_caps.c */
     double left_s; /* see planner_left_s(); NaN: nobody has asked yet */
     struct host_room room; /* it takes of the node of each of its devices */
     bool movable;          /* may be moved at all */
@@ -125,8 +126,15 @@ struct planner_trial {
     double instead; /* what the place of the best guess was believed to cost, watts */
 };
 
+/* What a job costs alone on a type, as it is looked at. */
+struct planner_alone {
+    long look; /* planner_state.looks when that was worked out */
+    double cost;
+};
+
 struct planner_state {
     const struct optimize_input *in; /* of running jobs and the head of the queue */
+    vec_of(int) gang_jobs;           /* those on several devices, as shown */
     struct optimize_input shown;
     struct optimize_settings settings;
     vec_of(const struct job_status *) shown_jobs;
@@ -144,10 +152,12 @@ struct planner_state {
     vec_of(struct host_room) node_left; /* (nodes) */
     vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
     int slots;          /* taken so far */
-    double price;       /* of progress, watts a unit; see planner_price.c */
-    double priced_s;    /* when it was last looked at */
-    double improved_s;  /* when moves for the sake of cost were last looked for */
-    bool improves;      /* this round looks for a better placement of what runs */
+    vec_of(struct planner_alone) alone; /* (jobs, types) for many jobs, instead */
+    long looks;        /* so many times the view, or the jobs, have changed */
+    double price;      /* of progress, watts a unit; see planner_price.c */
+    double priced_s;   /* when it was last looked at */
+    double improved_s; /* when moves for the sake of cost were last looked for */
+    bool improves;     /* this round looks for a better placement of what runs */
     struct planner_view view;
     vec_of(struct planner_trial) trials;
     vec_of(struct planner_caps) caps;  /* (devices) */
