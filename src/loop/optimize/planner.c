@@ -44,6 +44,7 @@ static void planner_destroy(void *self)
     vec_free(&s->caps);
     vec_free(&s->holds);
     vec_free(&s->runs);
+    vec_free(&s->left_soon);
     plan_fini(&s->offered);
     free(s);
 }

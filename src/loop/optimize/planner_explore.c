@@ -154,22 +154,26 @@ int planner_hopeful_place(const struct planner_state *s, int job)
 {
     const struct planner_job *j = &s->jobs.items[job];
     const struct cluster *c = s->in->cluster;
-    double best = j->keep;
+    double hoped[CLUSTER_MAX_TYPES], best = j->keep;
     int found = -1;
 
     if (!(s->settings.explore > 0))
         return -1;
-    for (int d = 0; d < c->device_count; d++) {
-        int type = c->devices[d].type;
-        const struct table_alone *alone = &j->kind->alone[type];
+    for (int t = 0; t < c->type_count; t++) {
+        const struct table_alone *alone = &j->kind->alone[t];
 
-        if (planner_members(s, d)[0] >= 0 || !planner_allowed(s, job, d) ||
-            (c->devices[d].node != c->devices[j->device].node &&
-             !planner_has_room(s, job, c->devices[d].node, 1)) ||
-            type == c->devices[j->device].type || alone->fits < PREDICT_FITS_LEAST)
-            continue;
-        if (may_hope(j, alone) && reach(s, j, alone) > best) {
-            best = reach(s, j, alone);
+        hoped[t] = 0;
+        if (t != c->devices[j->device].type && alone->fits >= PREDICT_FITS_LEAST &&
+            may_hope(j, alone))
+            hoped[t] = reach(s, j, alone);
+    }
+    for (int d = 0; d < c->device_count; d++) {
+        double hope = hoped[c->devices[d].type];
+
+        if (hope > best && planner_members(s, d)[0] < 0 && planner_allowed(s, job, d) &&
+            (c->devices[d].node == c->devices[j->device].node ||
+             planner_has_room(s, job, c->devices[d].node, 1))) {
+            best = hope;
             found = d;
         }
     }

@@ -193,12 +193,12 @@ static int next_left(const struct planner_state *s, double now_s, double *at_s)
     int next = -1;
 
     *at_s = INFINITY;
-    for (int d = 0; d < s->in->cluster->device_count; d++) {
-        double when_s = left_s(s, d, now_s);
+    vec_each (const int, device, &s->left_soon) {
+        double when_s = left_s(s, *device, now_s);
 
         if (when_s < *at_s) {
             *at_s = when_s;
-            next = d;
+            next = *device;
         }
     }
     return next;
@@ -369,6 +369,10 @@ static double forecast_start_s(struct planner_state *s, int asked)
     struct before_play before = keep(s);
     double starts_s[PLAYS];
 
+    vec_clear(&s->left_soon);
+    for (int d = 0; d < s->in->cluster->device_count; d++)
+        if (s->in->cluster->devices[d].leaving_count > 0)
+            vec_push(&s->left_soon, d);
     for (int play = 0; play < PLAYS; play++) {
         starts_s[play] = play_start_s(s, asked, play);
         put_back(s, &before);

@@ -173,6 +173,7 @@ struct planner_state {
     const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
     struct plan offered;             /* scratch of offers */
     vec_of(struct planner_run) runs; /* likewise */
+    vec_of(int) left_soon;           /* devices somebody was told to leave */
 };
 
 static inline int *planner_members(const struct planner_state *s, int device)

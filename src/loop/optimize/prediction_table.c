@@ -19,8 +19,8 @@
 #define CHANGED_DEMAND 0.1      /* and so is a demand */
 /* Where jobs share kinds, so many of these are asked for again in a round, in turn. */
 #define KINDS_A_ROUND 8
-/* And so many answers on pairs are made again; in a round that is not in a hurry, more.
- */
+/* And so many answers on pairs are made again; in a round that is not in a hurry, more,
+ * and none while somebody waits for a place.  It takes as long as all the rest. */
 #define CELLS_A_ROUND 64
 #define CELLS_AT_EASE 1536
 
@@ -206,6 +206,14 @@ static void fit_types(struct prediction_table *k, int types)
     k->known = mem_array(bool, cells);
 }
 
+static bool somebody_waits(const struct optimize_input *in)
+{
+    for (size_t j = 0; j < in->job_count; j++)
+        if (in->jobs[j]->state == JOB_WAITING)
+            return true;
+    return false;
+}
+
 const struct table_kind *const *prediction_table_load(struct prediction_table *k,
                                                       const struct optimize_input *in,
                                                       bool at_ease)
@@ -219,7 +227,8 @@ const struct table_kind *const *prediction_table_load(struct prediction_table *k
     if (in->model->cache)
         prediction_cache_allow(in->model->cache, each      ? PREDICTION_CACHE_ALL
                                                  : at_ease ? CELLS_AT_EASE
-                                                           : CELLS_A_ROUND);
+                                                 : somebody_waits(in) ? 0
+                                                                      : CELLS_A_ROUND);
     fit_types(k, in->cluster->type_count);
     vec_clear(&k->of);
     for (size_t j = 0; j < in->job_count; j++)
