@@ -20,15 +20,17 @@ struct table;
 enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_DIM };
 
 enum table_style {
-    /* As wide as it needs to be whatever the terminal; nothing when there are no rows.
-     * Colours only on a terminal, and not when NO_COLOR is set. */
+    /* As wide as it needs to be, and nothing when there are no rows.  On a terminal that
+     * is narrower optional columns are left out, and the words of the last column go on
+     * below each other; no cell is ever cut.  Colours only on a terminal, and not when
+     * NO_COLOR is set. */
     TABLE_ALIGNED,
     TABLE_CSV,      /* cells quoted where they need to be */
     TABLE_PARSABLE, /* with | between and \ before a | or \ that belongs to a cell */
 };
 
-/* Titles have | between; behind a '>' a column is right-aligned.  More columns may follow
- * until the first row. */
+/* Titles have | between; behind a '>' a column is right-aligned, behind a '?' (before the
+ * '>') it is optional.  More columns may follow until the first row; 64 at most. */
 struct table *table_create(const char *titles);
 void table_destroy(struct table *t); /* without printing it */
 void table_columns(struct table *t, const char *titles);

@@ -73,34 +73,34 @@ static int add_setting(struct json_out *out, const char *word)
     return 0;
 }
 
-/* The operands as members of an object that stays open; 0, or the exit status. */
-static int add_settings(const struct command_call *call, struct json_out *out)
+/* The operands as the members of a body, `hours` too unless it is 0. */
+static int send_settings(const struct command_call *call, const struct daemon_view *view,
+                         double hours)
 {
-    json_out_begin_object(out);
+    struct str body = {0};
+    struct json_out out;
+
+    json_out_init(&out, &body, false);
+    json_out_begin_object(&out);
     for (int i = 0; i < call->operand_count; i++)
-        if (add_setting(out, call->operands[i]) < 0) {
-            str_fini(out->to);
+        if (add_setting(&out, call->operands[i]) < 0) {
+            str_fini(&body);
             return command_wrong_use(
                 call, "'%.40s' is not KEY=VALUE, as share=2 or " LIMIT_NAME "=3kW",
                 call->operands[i]);
         }
-    return 0;
+    if (hours > 0)
+        json_out_key_number(&out, "hours", hours);
+    json_out_end(&out);
+    return daemon_show(call, view, NULL, &body);
 }
 
 static int run_policy_set(struct command_call *call)
 {
     static const struct daemon_view view = {
         .method = HTTP_PATCH, .path = "/v1/policy", .before = print_policy};
-    struct str body = {0};
-    struct json_out out;
-    int status;
 
-    json_out_init(&out, &body, false);
-    status = add_settings(call, &out);
-    if (status != 0)
-        return status;
-    json_out_end(&out);
-    return daemon_show(call, &view, NULL, &body);
+    return send_settings(call, &view, 0);
 }
 
 /* ---- policy preview ---------------------------------------------------------------- */
@@ -186,17 +186,8 @@ static int run_policy_preview(struct command_call *call)
                                             .before = print_preview,
                                             .after = tell_preview};
     const struct preview_args *args = call->args;
-    struct str body = {0};
-    struct json_out out;
-    int status;
 
-    json_out_init(&out, &body, false);
-    status = add_settings(call, &out);
-    if (status != 0)
-        return status;
-    json_out_key_number(&out, "hours", args->span_s / 3600);
-    json_out_end(&out);
-    return daemon_show(call, &view, NULL, &body);
+    return send_settings(call, &view, args->span_s / 3600);
 }
 
 static const struct command policy_preview_command = {

@@ -103,12 +103,12 @@ static void add_place(struct table *t, const struct json_value *job, const void 
 static const struct view_column columns[] = {
     {">JOBID", .key = "id", .as = VIEW_COUNT},
     {"NAME", .key = "name"},
-    {"USER", .key = "user"},
+    {"?USER", .key = "user"},
     {"STATE", .add = add_state},
     {">TIME", .add = add_time},
-    {">GPUS", .key = "gpus", .as = VIEW_COUNT},
+    {"?>GPUS", .key = "gpus", .as = VIEW_COUNT},
     {">RATE/NEED", .add = add_rate},
-    {">ENERGY", .key = "joules", .as = VIEW_JOULES},
+    {"?>ENERGY", .key = "joules", .as = VIEW_JOULES},
     {"WHERE(REASON)", .add = add_place},
     {0},
 };

@@ -20,8 +20,8 @@ struct energy_args {
     int limit;
 };
 
-static const char *const energy_keys[] = {"user", "job",   "device", "node",
-                                          "type", "total", NULL};
+static const char *const energy_keys[] = {"user", "account", "job",   "device",
+                                          "node", "type",    "total", NULL};
 
 static const struct option_spec energy_options[] = {
     OPT(struct energy_args, by, CHOICE, "by", 'b', "KEY", "a line for each of these",
@@ -99,10 +99,10 @@ static const struct view_column energy_columns[] = {
     {"KEY", .key = "key"},
     {"NAME", .key = "name"},
     {">ENERGY", .key = "joules", .as = VIEW_JOULES},
-    {">RANGE", .add = add_range},
-    {">SHARE", .add = add_share},
-    {">GPU-HOURS", .add = add_hours},
-    {">PER-STEP", .add = add_per_step},
+    {"?>RANGE", .add = add_range},
+    {"?>SHARE", .add = add_share},
+    {"?>GPU-HOURS", .add = add_hours},
+    {"?>PER-STEP", .add = add_per_step},
     {">MODELLED", .key = "modelled_share", .as = VIEW_SHARE},
     {">SAVED", .add = add_saved},
     {0},
@@ -216,9 +216,9 @@ static const struct view_column estimates_columns[] = {
     {">LOW", .key = "rate.low", .as = VIEW_RATE},
     {">HIGH", .key = "rate.high", .as = VIEW_RATE},
     {"SOURCE", .key = "rate.source"},
-    {">SEEN", .key = "rate.observations", .as = VIEW_RATE},
-    {">POWER", .key = "watts.value", .as = VIEW_WATTS},
-    {">FITS", .key = "fits", .as = VIEW_SHARE},
+    {"?>SEEN", .key = "rate.observations", .as = VIEW_RATE},
+    {"?>POWER", .key = "watts.value", .as = VIEW_WATTS},
+    {"?>FITS", .key = "fits", .as = VIEW_SHARE},
     {"MEETS", .key = "meets", .as = VIEW_YES_NO},
     {0},
 };

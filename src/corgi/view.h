@@ -39,7 +39,7 @@ enum view_as {
 };
 
 struct view_column {
-    const char *title; /* behind a '>' it is right-aligned; NULL ends the table */
+    const char *title; /* as in table.h; NULL ends the table */
     const char *key;   /* a member of the row; "rate.value" is one of the member rate, and
                           "^name" one of the object that ctx is */
     const char *limit; /* of VIEW_USE: the member with the limit */

@@ -64,6 +64,7 @@
     X(update_policy, PATCH, "/v1/policy", OPERATOR, NULL, &api_policy_update, true)      \
     X(preview_policy, POST, "/v1/policy/preview", OPERATOR, NULL, &api_policy_preview,   \
       true)                                                                              \
+    X(learned, GET, "/v1/learned", VIEWER, NULL, NULL, false)                            \
     X(advice, GET, "/v1/advice", VIEWER, "days", NULL, false)                            \
     X(publish_advice, PUT, "/v1/advice", OPERATOR, NULL, &api_advice, true)              \
     X(advance_sim, POST, "/v1/sim/advance", OPERATOR, NULL, &api_sim_advance, true)      \

@@ -25,10 +25,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* After the last answer a client may go on sending for so long; closing at once could
- * take the answer away from them. */
-#define LINGER_S 2.0
-
 /* What a client may send ahead of being asked: more stays with the kernel. */
 #define READ_AHEAD_BYTES 65536
 
@@ -42,17 +38,9 @@
  * they have sent all. */
 #define DROP_BODIES 4
 
-/* What the kernel keeps of a stream that its client does not read. */
-#define STREAM_KERNEL_BYTES 65536
-
-static size_t readable(const struct conn *c)
+size_t conn_readable(const struct conn *c)
 {
     return evbuffer_get_length(bufferevent_get_input(c->bev));
-}
-
-static size_t unwritten(const struct conn *c)
-{
-    return evbuffer_get_length(bufferevent_get_output(c->bev));
 }
 
 /* The handler, if one has the request, will answer into the void. */
@@ -93,10 +81,10 @@ void conn_destroy(struct conn *c)
 
 bool conn_idle(const struct conn *c)
 {
-    return c->phase == CONN_HEAD && readable(c) == 0;
+    return c->phase == CONN_HEAD && conn_readable(c) == 0;
 }
 
-static void set_phase(struct conn *c, enum conn_phase phase, double limit_s)
+void conn_set_phase(struct conn *c, enum conn_phase phase, double limit_s)
 {
     c->phase = phase;
     if (limit_s > 0)
@@ -112,76 +100,6 @@ static void read_ahead(struct conn *c, size_t body_bytes)
 
     most = most > READ_AHEAD_BYTES ? most : READ_AHEAD_BYTES;
     bufferevent_setwatermark(c->bev, EV_READ, 0, body_bytes > most ? body_bytes : most);
-}
-
-/* ---- answers ----------------------------------------------------------------------- */
-
-static void write_head(struct conn *c, int status, const char *content_type,
-                       const struct str *headers, const char *length)
-{
-    struct evbuffer *out = bufferevent_get_output(c->bev);
-    char date[50];
-
-    evutil_date_rfc1123(date, sizeof(date), NULL);
-    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status,
-                        http_status_name(status), date);
-    if (content_type)
-        evbuffer_add_printf(
-            out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n", content_type);
-    if (!strstr(str_text(headers), "Cache-Control:"))
-        evbuffer_add_printf(out, "Cache-Control: no-store\r\n");
-    evbuffer_add_printf(out, "%s%sConnection: %s\r\n\r\n", length, str_text(headers),
-                        c->close_after ? "close" : "keep-alive");
-}
-
-/* Tell the other side that no more will come; it may still send. */
-static void shut(struct conn *c)
-{
-    SSL *session = bufferevent_openssl_get_ssl(c->bev);
-
-    c->shut = true;
-    if (session)
-        SSL_shutdown(session); /* or the other side takes the end for an accident */
-    shutdown(bufferevent_getfd(c->bev), SHUT_WR);
-}
-
-static void conn_finish(struct conn *c)
-{
-    set_phase(c, CONN_CLOSING, c->server->config.limits.write_s + LINGER_S);
-    c->close_after = true;
-    if (unwritten(c) > 0)
-        return;
-    if (!c->shut) {
-        shut(c);
-        reactor_timer_after(c->timer, LINGER_S);
-    }
-    if (c->ended)
-        reactor_timer_after(c->timer, 0);
-}
-
-void conn_answer(struct conn *c, int status, const char *content_type,
-                 const struct str *headers, const void *bytes, size_t count)
-{
-    bool head_only = c->request && c->request->head.method == HTTP_HEAD;
-    bool more = readable(c) > 0;
-    char length[64] = "";
-
-    if (c->server->drain_timer || (c->ended && !more))
-        c->close_after = true;
-    if (status != 204 && status != 304)
-        snprintf(length, sizeof(length), "Content-Length: %zu\r\n", count);
-    write_head(c, status, content_type, headers, length);
-    if (!head_only && count > 0)
-        bufferevent_write(c->bev, bytes, count);
-    c->request = NULL;
-    if (c->close_after) {
-        conn_finish(c);
-        return;
-    }
-    set_phase(c, CONN_HEAD, c->server->config.limits.idle_s);
-    if (more)
-        bufferevent_trigger(c->bev, EV_READ,
-                            BEV_TRIG_IGNORE_WATERMARKS | BEV_OPT_DEFER_CALLBACKS);
 }
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -217,7 +135,7 @@ static void refuse_head(struct conn *c)
         c->close_after = true;
     if (r->head.length > READ_AHEAD_BYTES && !r->head.expects_continue) {
         bufferevent_disable(c->bev, EV_READ);
-        set_phase(c, CONN_PAUSE, PAUSE_S * (1 + c->server->paused++ / PAUSED_MANY));
+        conn_set_phase(c, CONN_PAUSE, PAUSE_S * (1 + c->server->paused++ / PAUSED_MANY));
         return;
     }
     if (c->close_after || r->head.length == 0) {
@@ -225,7 +143,7 @@ static void refuse_head(struct conn *c)
         return;
     }
     c->skip = r->head.length;
-    set_phase(c, CONN_SKIP, c->server->config.limits.body_s);
+    conn_set_phase(c, CONN_SKIP, c->server->config.limits.body_s);
 }
 
 void conn_body_read(struct request *r, bool good)
@@ -269,7 +187,7 @@ static void hand_over(struct conn *c)
     read_ahead(c, 0);
     if (good) {
         r->handled = true;
-        set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
+        conn_set_phase(c, CONN_ANSWER, s->config.limits.answer_s);
     }
     if (!elsewhere)
         conn_body_read(r, good);
@@ -296,8 +214,8 @@ static void take_head(struct conn *c, size_t count)
         return;
     }
     read_ahead(c, r->head.length);
-    set_phase(c, CONN_BODY, c->server->config.limits.body_s);
-    if (r->head.expects_continue && readable(c) < r->head.length)
+    conn_set_phase(c, CONN_BODY, c->server->config.limits.body_s);
+    if (r->head.expects_continue && conn_readable(c) < r->head.length)
         bufferevent_write(c->bev, "HTTP/1.1 100 Continue\r\n\r\n", 25);
 }
 
@@ -331,10 +249,10 @@ static bool step_head(struct conn *c)
     size_t count;
 
     drop_blank_lines(c, in);
-    if (readable(c) == 0)
+    if (conn_readable(c) == 0)
         return false;
     count = find_head_end(c, in);
-    if (count > limits->head_bytes || (!count && readable(c) > limits->head_bytes)) {
+    if (count > limits->head_bytes || (!count && conn_readable(c) > limits->head_bytes)) {
         refuse_early(c, 431, "limit", "the request line and headers are too large");
         return false;
     }
@@ -349,7 +267,7 @@ static bool step_head(struct conn *c)
 
 static bool step_body(struct conn *c)
 {
-    if (readable(c) < c->request->head.length)
+    if (conn_readable(c) < c->request->head.length)
         return false;
     hand_over(c);
     return true;
@@ -357,7 +275,7 @@ static bool step_body(struct conn *c)
 
 static size_t drop(struct conn *c, size_t most)
 {
-    size_t count = readable(c) < most ? readable(c) : most;
+    size_t count = conn_readable(c) < most ? conn_readable(c) : most;
 
     evbuffer_drain(bufferevent_get_input(c->bev), count);
     return count;
@@ -387,7 +305,7 @@ static bool step(struct conn *c)
         return false;
     case CONN_STREAM:
     case CONN_CLOSING:
-        c->dropped += drop(c, readable(c));
+        c->dropped += drop(c, conn_readable(c));
         if (c->dropped > DROP_BODIES * c->server->config.limits.body_bytes)
             bufferevent_disable(c->bev, EV_READ);
         return false;
@@ -408,7 +326,7 @@ static void conn_advance(struct conn *c)
     while (!c->doomed && step(c)) {
     }
     c->busy--;
-    if (c->doomed || (c->ended && wants_input(c) && unwritten(c) == 0))
+    if (c->doomed || (c->ended && wants_input(c) && conn_unwritten(c) == 0))
         conn_destroy(c);
     else if (c->ended && wants_input(c))
         conn_finish(c);
@@ -502,7 +420,7 @@ static struct bufferevent *open_buffers(const struct listener *l, int fd)
     return bev;
 }
 
-static void set_patience(struct conn *c, double write_s)
+void conn_set_patience(struct conn *c, double write_s)
 {
     const struct timeval limit = reactor_time(write_s);
 
@@ -528,53 +446,11 @@ void conn_accept(const struct listener *l, int fd, const char *peer,
     str_copy(c->peer, sizeof(c->peer), peer);
     bufferevent_setcb(bev, on_readable, on_written, on_event, c);
     read_ahead(c, 0);
-    set_patience(c, s->config.limits.write_s);
+    conn_set_patience(c, s->config.limits.write_s);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     c->timer = reactor_timer_create(s->reactor, on_limit, c);
     reactor_timer_after(c->timer,
                         l->tls ? s->config.limits.head_s : s->config.limits.idle_s);
     LIST_INSERT_HEAD(&s->conns, c, link);
     s->stats.connections++;
-}
-
-/* ---- answers without an end -------------------------------------------------------- */
-
-struct streaming_reply *streaming_reply_begin(struct request *r, const char *content_type,
-                                              const struct streaming_reply_events *told,
-                                              void *ctx, double patience_s)
-{
-    const int kernel_bytes = STREAM_KERNEL_BYTES;
-    struct conn *c = r->conn;
-
-    if (!c || c->ended || r->head.method == HTTP_HEAD) {
-        request_answer_bytes(r, 200, content_type, "", 0);
-        return NULL;
-    }
-    request_count(r, 200);
-    c->stream = (struct streaming_reply){.conn = c, .events = told, .ctx = ctx};
-    setsockopt(bufferevent_getfd(c->bev), SOL_SOCKET, SO_SNDBUF, &kernel_bytes,
-               sizeof(kernel_bytes));
-    set_patience(c, patience_s);
-    c->close_after = true;
-    write_head(c, 200, content_type, &r->headers, "");
-    c->request = NULL;
-    set_phase(c, CONN_STREAM, 0);
-    request_destroy(r);
-    return &c->stream;
-}
-
-void streaming_reply_write(struct streaming_reply *p, const void *bytes, size_t count)
-{
-    bufferevent_write(p->conn->bev, bytes, count);
-}
-
-size_t streaming_reply_unwritten(const struct streaming_reply *p)
-{
-    return unwritten(p->conn);
-}
-
-void streaming_reply_end(struct streaming_reply *p)
-{
-    p->events = NULL;
-    conn_finish(p->conn);
 }

@@ -98,6 +98,15 @@ void conn_answer(struct conn *c, int status, const char *content_type,
 /* Its body has been read and checked: the handler gets the request, or it is refused. */
 void conn_body_read(struct request *r, bool good);
 
+/* Between conn.c and conn_answer.c: the next phase and how long it may last (0: as long
+ * as it takes), how long a client may take no byte, bytes that wait on either side, and
+ * the end after what is to be sent. */
+void conn_set_phase(struct conn *c, enum conn_phase phase, double limit_s);
+void conn_set_patience(struct conn *c, double write_s);
+size_t conn_readable(const struct conn *c);
+size_t conn_unwritten(const struct conn *c);
+void conn_finish(struct conn *c);
+
 /* request.c */
 struct request *request_create(struct conn *c);
 void request_destroy(struct request *r);

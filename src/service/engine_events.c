@@ -73,6 +73,7 @@ static void tell_sample(struct service *s, const struct record *r,
     tell_positive(&out, "busy", x->measurement.busy);
     tell_positive(&out, "held", x->measurement.held);
     json_out_key_number(&out, "steps_done", r->steps_before + x->steps);
+    json_out_key_number(&out, "short_since_s", r->promise.below_since_s);
     json_out_end(&out);
     tx_tell(s, "measurement", r, &data);
 }
@@ -87,11 +88,14 @@ void engine_events_demand(struct service *s, struct record *r, double demand)
 }
 
 /* The loop has observed once, and says what it saw and what it had expected. */
-static void note_observed(struct service *s, const struct loop_observed *seen)
+static void note_observed(struct service *s, const struct record *r,
+                          const struct loop_observed *seen)
 {
-    if (!seen->seen.out_of_memory && !seen->seen.floor)
+    if (!seen->seen.out_of_memory && !seen->seen.floor) {
         daemon_metrics_prediction(s, &seen->expected.rate[seen->seen.subject],
                                   seen->seen.rate);
+        beliefs_moved_note(s, r, seen);
+    }
     service_follow_rounds(s);
 }
 
@@ -118,7 +122,7 @@ static enum record_refusal learn(struct service *s, struct record *r,
         return seen.refusal;
     }
     if (x->measurement.rate > 0)
-        note_observed(s, &seen);
+        note_observed(s, r, &seen);
     if (seen.settled)
         lifecycle_settle(s, r, seen.settled);
     return RECORD_TAKEN;
@@ -176,9 +180,9 @@ int engine_events_measured(struct service *s, struct record *r,
     }
     expect_end(s, r);
     store_sample(s, r, e);
-    tell_sample(s, r, e, demand);
     if (e->measurement.rate > 0 || e->measurement.latency_s > 0)
         check_promise(s, r, e->measurement.window_s);
+    tell_sample(s, r, e, demand);
     return refusal == RECORD_TAKEN ? 0 : -1;
 }
 
@@ -334,7 +338,7 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     conduct_progress(s->loop, r->id, r->steps_before, e->steps);
     fate = conduct_ended(s->loop, r->id, e->end, &r->tries, service_now_s(s), &seen);
     if (seen.seen.out_of_memory)
-        note_observed(s, &seen);
+        note_observed(s, r, &seen);
     records_set_phase(s->records, r, PHASE_LAUNCHING);
     if (fate == CONDUCT_AGAIN) {
         lifecycle_requeue(s, NULL, r, &why);

@@ -14,13 +14,14 @@
 #define ROWS_WITH_POINTS 50
 #define JOULES_PER_KWH   3.6e6
 
-enum by { BY_TOTAL, BY_JOB, BY_USER, BY_DEVICE, BY_NODE, BY_TYPE };
-static const char *const by_names[] = {"total", "job",  "user", "device",
-                                       "node",  "type", NULL};
+enum by { BY_TOTAL, BY_JOB, BY_USER, BY_ACCOUNT, BY_DEVICE, BY_NODE, BY_TYPE };
+static const char *const by_names[] = {"total",  "job",  "user", "account",
+                                       "device", "node", "type", NULL};
 
-/* No user, job or type can have these names. */
-#define NOBODY "(idle)"
-#define HOSTS  "(hosts)"
+/* No user, account, job or type can have these names. */
+#define NOBODY     "(idle)"
+#define HOSTS      "(hosts)"
+#define NO_ACCOUNT "(none)"
 
 struct row {
     char key[LOOP_NAME_SIZE + 16];
@@ -50,6 +51,14 @@ static void name_of(const struct sums *x, const char *device, char *key, size_t 
         str_copy(key, size, d >= 0 ? c->types[c->devices[d].type].name : HOSTS);
     else
         str_copy(key, size, device);
+}
+
+/* As the config says now, also of what was booked before. */
+static const char *account_of(const struct service *s, const char *user)
+{
+    const char *account = service_config_share(&s->config, 0, user).account;
+
+    return account ? account : NO_ACCOUNT;
 }
 
 /* There may be a row for every job. */
@@ -83,6 +92,9 @@ static int sum_row(void *ctx, const void *stored)
         snprintf(key, sizeof(key), "%llu", (unsigned long long)sum->job);
     else if (x->by == BY_JOB || x->by == BY_USER)
         str_copy(key, sizeof(key), sum->job > 0 && sum->user ? sum->user : NOBODY);
+    else if (x->by == BY_ACCOUNT)
+        str_copy(key, sizeof(key),
+                 sum->job > 0 && sum->user ? account_of(x->s, sum->user) : NOBODY);
     else if (x->by >= BY_DEVICE)
         name_of(x, sum->device ? sum->device : "", key, sizeof(key));
     row = row_named(x, key);
@@ -153,7 +165,7 @@ static void write_points(struct service *s, struct json_out *out, enum by by,
     else if (by == BY_DEVICE)
         filter.device = row->key;
     json_out_key_array(out, "points");
-    if (by <= BY_DEVICE)
+    if (by <= BY_DEVICE && by != BY_ACCOUNT)
         store_read(s->reader, STORE_ENERGY_BY_HOUR, &filter, point_row, &p, NULL);
     end_point(&p);
     json_out_end(out);

@@ -414,6 +414,7 @@ void service_destroy(struct service *s)
     handlers_end_output(s);
     handlers_end_reports(s);
     trends_end(s);
+    beliefs_moved_end(s);
     store_reader_close(s->reader);
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);

@@ -27,6 +27,7 @@ struct preview_task;
 struct output_desk;
 struct report_desk;
 struct trends;
+struct beliefs_moved;
 
 /* Of what a person says. */
 #define SERVICE_REASON_SIZE 208
@@ -96,6 +97,7 @@ struct service {
     struct report_desk *report_desk; /* NULL: no probe has reported yet */
     unsigned char report_key[AUTH_KEY_BYTES]; /* of tokens of jobs */
     struct trends *trends;                    /* NULL: nothing was noted yet */
+    struct beliefs_moved *beliefs_moved;      /* NULL: nothing was measured yet */
     double progress_wall_s;                   /* when progress was last stored */
     double watchdog_wall_s;                   /* when systemd was last told */
     uint64_t rounds;
@@ -202,6 +204,11 @@ void restart_checkpoint(struct service *s);
 /* handle_reports.c: the key of tokens of jobs, from the state folder; made when there is
  * none. */
 int reports_load_key(struct service *s, struct err *err);
+
+/* beliefs_moved.c: a window of this job was learned from; its end. */
+void beliefs_moved_note(struct service *s, const struct record *record,
+                        const struct loop_observed *seen);
+void beliefs_moved_end(struct service *s);
 
 /* trends.c: once a tick, a point now and then; its end. */
 void trends_tick(struct service *s);

@@ -281,6 +281,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
                         : isfinite(r->offered_rate)  ? "offered"
                         : record_share(r).unpromised ? "pending"
                                                      : "none");
+    json_out_key_number(out, "short_since_s", live ? r->promise.below_since_s : NAN);
     json_out_key_number(out, "rate", r->rate);
     json_out_key_number(out, "mean_rate",
                         status->steps_done > 0 && ran_s > 0 ? status->steps_done / ran_s

@@ -69,7 +69,7 @@ some_jobs() {
 }
 
 walk() { # NAME
-    TOKEN=$(token operator) VIEWER=$(token viewer) timeout 80 \
+    TOKEN=$(token operator) VIEWER=$(token viewer) timeout 150 \
         node "$BATS_TEST_DIRNAME/dashboard.mjs" "$1" "http://127.0.0.1:$port" "$pictures" 3>&-
 }
 

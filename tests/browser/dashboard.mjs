@@ -76,11 +76,12 @@ const walks = {
         await goTo(page, "learning");
         await page.waitForSelector(".heat td");
         assert.match(await text(page, ".heat"), /alone/);
+        await page.waitForSelector("[aria-label='What was learned this week'] tbody tr", { timeout: 20000 });
         await goTo(page, "advice");
         await page.waitForSelector(".empty:has-text('corgi advise')");
         await goTo(page, "energy");
         await page.waitForSelector(".barcell");
-        assert.match(await text(page, "main"), /against each job alone.*Cost.*EUR.*CO₂/);
+        assert.match(await text(page, "main"), /Against each job alone.*Cost.*EUR.*CO₂/);
     },
 
     // What corgi advise has published: the result, the days, who gains, how far to trust it.
@@ -102,6 +103,12 @@ const walks = {
                 await page.screenshot({ path: join(folder, `advice-published-${width}-${colorScheme}.png`), fullPage: true });
             }
         await check(page, "advice");
+        // What was saved can be had against a policy of that replay, too.
+        await goTo(page, "energy");
+        await page.selectOption("[name=against]", "fifo");
+        await page.waitForSelector(".figure:has-text('by replay of')");
+        assert.match(await figure(page, "Saved", /Wh/), /Wh \(.* to .*Wh\)/);
+        assert.match(page.url(), /against=fifo/);
     },
 
     // A quote as one types, a promise or none, the job runs, its rate is measured.
@@ -153,6 +160,16 @@ const walks = {
         await page.waitForSelector("text=Applied");
         await page.waitForSelector("text=Changed by");
         await page.waitForSelector("td:has-text('drain_device')");
+        // A token for somebody, which is shown once and taken back.
+        const me = (await api(page, "/v1/whoami")).user;
+        await page.fill("[name=token_user]", me);
+        await page.fill("[name=token_note]", "for a walk");
+        await page.click("text=Make a token");
+        await page.waitForSelector(".made code");
+        assert.match(await page.textContent(".made code"), /^corgi-[0-9a-f]{16}-/);
+        const row = page.locator("[aria-label=Tokens] tbody tr", { hasText: "for a walk" });
+        await row.getByText("Revoke").click();
+        await row.waitFor({ state: "detached" });
         await goTo(page, "energy");
         await page.waitForSelector("text=The power limit is 9 kW", { timeout: 15000 });
     },
@@ -258,7 +275,7 @@ async function check(page, where) {
 const profile = mkdtempSync(join(tmpdir(), "corgi-browser-"));
 const context = await chromium.launchPersistentContext(profile, { executablePath: browser, headless: true, args: flags.split(" "), viewport: { width: 1440, height: 900 } });
 try {
-    context.setDefaultTimeout(10000);
+    context.setDefaultTimeout(25000); // a machine may have much else to do
     const page = context.pages()[0] ?? (await context.newPage());
     page.on("pageerror", (error) => errors.push(error.stack));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));

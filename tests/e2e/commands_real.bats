@@ -74,6 +74,33 @@ holds() { # PATH EXPRESSION: jq's, of what the API answers
     [[ $output == *"--gpus takes 64 at most: "* ]]
 }
 
+# What a command prints on a terminal of so many columns, without colours.
+on_terminal() { # COLUMNS COMMAND...
+    local columns=$1
+    shift
+    CORGI_SOCKET=$CORGID_SOCKET TERM=xterm script -qec "stty cols $columns; $CORGI_BIN/corgi $*" /dev/null |
+        tr -d '\r' | sed 's/\x1b\[[0-9;]*m//g'
+}
+
+@test "tables fit a terminal of 80 columns, and lose nothing where there is no terminal" {
+    corgid_start
+    long=train-resnet-50-bs-256
+    corgi submit --name "$long" --steps 1e9 --min-rate 0.01 -- true
+    corgi submit --name other --gpus 4 --steps 1e9 -- true
+    corgi submit --name third --hold -- true
+    wait_state 1 running
+    for command in queue nodes "energy --by job" "energy --by user" "estimates 1" "policy show" "quota list" "token list"; do
+        # shellcheck disable=SC2086
+        on_terminal 80 $command > "$CORGID_DIR/shown" || true
+        [ -s "$CORGID_DIR/shown" ]
+        # Sentences around a table are broken by the terminal.
+        awk -v what="$command" 'length($0) > 80 && !/^together/ { print what ": " length($0) ": " $0; bad = 1 } END { exit bad }' "$CORGID_DIR/shown"
+    done
+    on_terminal 80 queue | grep -q "$long"
+    corgi queue
+    [[ $output == *USER*GPUS*ENERGY*WHERE* ]]
+}
+
 @test "advise: what it says is published, and the dashboard's route has it" {
     corgid_start
     example=$BATS_TEST_DIRNAME/../../examples/slurm

@@ -275,11 +275,14 @@ while "STOPPING=1" not in heard:
            "environment": {"CORGI_SIM_SPEED": "0.001", "CORGI_SIM_SPEED_AFTER": "900"}}'
     id=$(submit "$body")
     wait_state "$id" running
+    short=
     for _ in $(seq 300); do
+        [ -n "$short" ] || [ "$(api GET "/v1/jobs/$id" | field short_since_s)" = null ] || short=seen
         run api GET "/v1/decisions?kind=guard&job=$id"
         [[ $output == *'"kind":"guard"'* ]] && break
         sleep 0.1
     done
+    [ "$short" = seen ]
     [[ $output == *'below the promise'* ]]
     grep -q promise_broken "$CORGID_DIR/log"
 }

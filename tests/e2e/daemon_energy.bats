@@ -132,17 +132,18 @@ await_joules_by_job() { # ID
 @test "an ended job keeps its name, idle is nobody's, and every table has the same sum" {
     sed -i 's/power: 1h/power: 20s/' "$CORGID_DIR/c.yaml"
     echo 'energy: {price_per_kwh: 0.30, currency: CHF, co2_g_per_kwh: 100}' >> "$CORGID_DIR/c.yaml"
+    echo "shares: [{account: physics, users: [$(id -un)]}]" >> "$CORGID_DIR/c.yaml"
     corgid_start
     id=$(submit '{"name": "short", "total_steps": 10}')
     wait_state "$id" "done"
     above "$(await_joules_by_job "$id")" 0
     [ "$(joules_by_job "$id" name)" = short ]
-    for by in user job device node type; do
+    for by in user account job device node type; do
         api GET "/v1/energy?by=$by" > "$CORGID_DIR/$by"
     done
     python3 - "$CORGID_DIR" << 'EOF'
 import json, sys
-for by in "user", "job", "device", "node", "type":
+for by in "user", "account", "job", "device", "node", "type":
     answer = json.load(open(f"{sys.argv[1]}/{by}"))
     total = sum(row["joules"] for row in answer["rows"])
     assert abs(total - answer["joules"]) < 1e-6 * total, (by, total, answer["joules"])
@@ -153,6 +154,8 @@ for by in "user", "job", "device", "node", "type":
     keys = [row["key"] for row in answer["rows"]]
     if by in ("user", "job"):
         assert "(idle)" in keys and "nobody" not in keys and "idle" not in keys, keys
+    if by == "account":
+        assert sorted(keys) == ["(idle)", "physics"], keys
 EOF
     run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" energy
     [[ $output == *CHF* && $output == *"kg CO2"* && $output == *"(idle)"* ]]

@@ -464,6 +464,9 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     ask GET "/v1/estimates?job=$id&type=v100-16&beside=none"
     answered 200 ".cells[0].rate | .source == \"measured\" and .observations >= 1
         and (.value / $rate | . > 0.75 and . < 1.25)"
+    ask GET /v1/learned
+    answered 200 ".first_sights == 1 and (.beliefs | length == 1) and (.beliefs[0] | .job == $id and .type == \"v100-16\"
+        and .beside == null and .expected.value == $believed and (.measured_rate / $rate - 1 | fabs) < 1e-6)"
     await "/v1/jobs/$id/measurements" \
         ".points | length == 1 and (.[0].rate / $rate - 1 | fabs) < 1e-6 and .[0].watts > 0
             and .[0].source == \"heartbeat\""
@@ -557,6 +560,8 @@ with_token() { # TOKEN METHOD PATH [BODY]: over TCP, sets $code and $answer
     answered 200 '.until_s - .from_s == 1800 and .jobs == 0 and .proposed.joules < .present.joules'
     ask GET /v1/policy
     answered 200 '(.sleep | not)'
+    ask GET /v1/learned
+    answered 200 '.beliefs == [] and .first_sights == 0'
     ask GET /v1/advice
     answered 200 '(.watching | not) and (.days | length == 7) and .published == null'
     said='{"version": 1, "policies": [{}, {}], "replay": {}, "users": []}'

@@ -57,6 +57,19 @@ wait_replicas() { # ID NUMBER
     [ "$(api GET "/v1/jobs/$stays" | field state)" = running ]
 }
 
+@test "one that is asked for less than was promised does not fall short" {
+    corgid_start
+    id=$(serve 10 "5@0")
+    for _ in $(seq 300); do
+        run api GET "/v1/jobs/$id"
+        jq -e '.promise == "given" and .rate > 0' <<< "$output" > /dev/null && break
+        sleep 0.1
+    done
+    echo "$output"
+    jq -e '.promised_rate == 10 and .rate < 6 and .short_since_s == null' <<< "$output"
+    [ "$(api GET /v1/summary | field promises.broken)" = 0 ]
+}
+
 @test "one that is at zero wakes when its front door tells of requests" {
     corgid_start
     id=$(serve 10 "5@0,0@300" '"scale_to_zero": true')

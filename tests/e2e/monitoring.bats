@@ -29,3 +29,20 @@ teardown() { corgid_clean; }
         }
     done < <(grep -ohE '\bcorgi_[a-z_]+' "$packaging/grafana-dashboard.json" "$packaging/prometheus-rules.yaml" | sort -u)
 }
+
+@test "docs/metrics.md names every figure of the daemon, and no other" {
+    grep -rohE '"corgi_[a-z_]+"' "$BATS_TEST_DIRNAME"/../../src/service | tr -d '"' | sort -u > "$CORGID_DIR/ours"
+    sed -n 's/^| `\(corgi_[a-z_]*\)`.*/\1/p' "$BATS_TEST_DIRNAME"/../../docs/metrics.md | sort > "$CORGID_DIR/told"
+    [ "$(wc -l < "$CORGID_DIR/told")" -gt 30 ]
+    diff "$CORGID_DIR/ours" "$CORGID_DIR/told"
+    # And what a daemon tells has these kinds.
+    corgid_start
+    api GET /metrics | sed -n 's/^# TYPE \([a-z_]*\) \([a-z]*\)/\1 \2/p' > "$CORGID_DIR/kinds"
+    [ -s "$CORGID_DIR/kinds" ]
+    while read -r name kind; do
+        grep -q "^| \`$name\` | $kind |" "$BATS_TEST_DIRNAME"/../../docs/metrics.md || {
+            echo "$name is a $kind"
+            false
+        }
+    done < "$CORGID_DIR/kinds"
+}

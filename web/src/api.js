@@ -57,6 +57,7 @@ async function call(method, path, body, options = {}) {
 
 export const get = (path, options) => call("GET", path, null, options);
 export const post = (path, body, options) => call("POST", path, body, options);
+export const remove = (path, options) => call("DELETE", path, null, options);
 export const patch = (path, body, options) => call("PATCH", path, body, options);
 
 // "?a=1&b=2" of the members that have a value.

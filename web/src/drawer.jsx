@@ -16,7 +16,7 @@ function JobHere({ id, name }) {
                 <dt>Promised</dt>
                 <dd>{job.promised_rate ? rate(job.promised_rate, job.kind) : { pending: "not yet", offered: `offered ${digits(job.offered_rate)}`, none: "asked for none" }[job.promise]}</dd>
                 <dt>Measured</dt>
-                <dd>{rate(job.rate, job.kind)}</dd>
+                <dd>{rate(job.rate, job.kind)}{job.kind === "inference" && job.demand_rate > 0 ? `, asked for ${digits(job.demand_rate)}` : ""}</dd>
                 <dt>Here since</dt>
                 <dd>{time(job.placed_s, now())} ({duration(now() - job.placed_s)})</dd>
                 <dt>Its power</dt>

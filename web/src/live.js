@@ -123,8 +123,8 @@ export async function loadRunning() {
 // What changed is marked for two seconds.
 export const isFresh = (thing) => performance.now() - (thing.changedAt ?? -Infinity) < 2000;
 
-// A promise that does not hold at the moment, by what was measured last.
-export const fallsShort = (job) => job && job.promised_rate > 0 && job.rate !== null && job.rate < 0.95 * job.promised_rate;
+// A promise that does not hold at the moment, as the daemon judges it.
+export const fallsShort = (job) => job && job.short_since_s > 0;
 
 // ---- events --------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ function take(type, data) {
         if (device) Object.assign(device, { watts: data.watts, modelled: data.modelled });
     } else if (type === "measurement") {
         const job = live.jobs.get(data.job);
-        if (job) Object.assign(job, { rate: data.rate, steps_done: data.steps_done });
+        if (job) Object.assign(job, { rate: data.rate, steps_done: data.steps_done, short_since_s: data.short_since_s });
     } else if (type === "job") {
         putJob(data);
     } else if (type === "node" || type === "device") {

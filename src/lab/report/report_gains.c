@@ -39,7 +39,7 @@ void report_gains_begin(struct str *out, const char *what, const char *caption)
 {
     static const char *const titles[] = {
         "jobs",
-        "GPU-h",
+        "GPU hours",
         "wait before, h",
         "with Corgi, h",
         "sooner at the end, %",

@@ -1,8 +1,8 @@
 // energy.jsx - watts by generation, joules by whom, what was saved, what it cost
 import { get, query } from "../api.js";
 import { Chart, stacked } from "../chart.jsx";
-import { digits, energy, interval, isNumber, percent, watts } from "../format.js";
-import { dayOfTrends, now, simulated, useLive } from "../live.js";
+import { count, digits, energy, interval, isNumber, percent, time, watts } from "../format.js";
+import { dayOfTrends, live, now, simulated, useLive } from "../live.js";
 import { setQuery } from "../route.js";
 import { Empty, Figure, JobLink, seriesColour, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
 
@@ -35,11 +35,11 @@ function Power() {
 }
 
 const spans = [["3600", "last hour"], ["86400", "last day"], ["604800", "last 7 days"], ["2592000", "last 30 days"], ["", "all"]];
-const groups = [["user", "user"], ["job", "job"], ["type", "GPU type"], ["node", "node"], ["device", "device"]];
+const groups = [["user", "user"], ["account", "account"], ["job", "job"], ["type", "GPU type"], ["node", "node"], ["device", "device"]];
 
 function Key({ by, row }) {
     if (by === "job" && /^\d+$/.test(row.key)) return <JobLink id={Number(row.key)} name={row.name} />;
-    return { "(idle)": "nobody: idle devices and hosts", "(hosts)": "hosts" }[row.key] ?? row.key;
+    return { "(idle)": "nobody: idle devices and hosts", "(hosts)": "hosts", "(none)": "users without an account" }[row.key] ?? row.key;
 }
 
 function Books({ by, data }) {
@@ -80,6 +80,35 @@ function Books({ by, data }) {
     );
 }
 
+const energyOf = (p) => p.energy_kwh * 3.6e6;
+
+// Against the books' reference placement, or against a policy of the last published replay.
+function Saved({ data, against }) {
+    const { data: advice } = useAsked((signal) => (live.who.role === "user" ? null : get("/v1/advice" + query({ days: 1 }), { signal })), [], 60000);
+    const said = advice?.published?.advice;
+    const others = said?.policies.filter((p) => p.policy !== "as-it-ran") ?? [];
+    const chosen = others.find((p) => p.policy === against);
+    const books = data && isNumber(data.saved_joules) ? interval(data.saved_joules, data.saved_joules_low, data.saved_joules_high, energy) : "not known yet";
+    let value = books, source = "by the books of this time";
+    if (chosen) {
+        const was = energyOf(said.policies[0]), saved = energyOf(chosen) - was, half = (chosen.against_as_it_ran_percent_ci / 100) * was;
+        value = interval(saved, saved - half, saved + half, energy);
+        source = `by replay of ${said.days.toFixed(1)} days, ${count(said.draws, "draw")}, published ${time(advice.published.at_s, now())}`;
+    }
+    return (
+        <>
+            <Figure label="Saved" exact={chosen ? "published.advice.policies" : `saved_joules ${data.saved_joules}`} source={source}>{value}</Figure>
+            <label class="inpage-choice">
+                Against
+                <select name="against" value={chosen ? against : ""} onChange={(e) => setQuery({ against: e.target.value })}>
+                    <option value="">each job alone on the fastest type that was free</option>
+                    {others.map((p) => <option key={p.policy} value={p.policy}>{p.policy}, all of the replay</option>)}
+                </select>
+            </label>
+        </>
+    );
+}
+
 export function Energy({ query: asked }) {
     useLive();
     useTitle("Energy");
@@ -116,9 +145,7 @@ export function Energy({ query: asked }) {
                     <>
                         <div class="figures inpage">
                             <Figure label="Energy" exact={`joules ${data.joules}`} source={`${percent(data.modelled_share)} modelled`}>{interval(data.joules, data.joules_low, data.joules_high, energy)}</Figure>
-                            <Figure label="Saved" exact={`saved_joules ${data.saved_joules}`} source="against each job alone on the fastest type that was free">
-                                {isNumber(data.saved_joules) ? interval(data.saved_joules, data.saved_joules_low, data.saved_joules_high, energy) : "not known yet"}
-                            </Figure>
+                            <Saved data={data} against={asked.against} />
                             {isNumber(data.cost) && <Figure label="Cost" exact={`cost ${data.cost}`}>{data.cost.toFixed(2)} {data.currency}</Figure>}
                             {isNumber(data.co2_g) && <Figure label="CO₂" exact={`co2_g ${data.co2_g}`}>{digits(data.co2_g / 1000)} kg</Figure>}
                         </div>

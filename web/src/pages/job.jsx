@@ -131,7 +131,16 @@ function Facts({ job }) {
                 {job.devices.map((d) => <a key={d.name} href={address("/cluster", { device: d.name })}>{d.name}</a>)}
                 {!job.devices.length && "nowhere"}
             </Figure>
-            <Figure label="Steps" exact={`steps_done ${job.steps_done}`}>{steps}</Figure>
+            {job.kind === "inference" ? (
+                <>
+                    <Figure label="Asked for" exact={`demand_rate ${job.demand_rate}`}>{rate(job.demand_rate, job.kind)}</Figure>
+                    <Figure label="Answers within" exact={`latency_s ${job.latency_s}`} source={job.need.latency_s ? `99 % of them; ${digits(job.need.latency_s * 1000)} ms are asked for` : "99 % of them"}>
+                        {isNumber(job.latency_s) ? `${digits(job.latency_s * 1000)} ms` : "not measured yet"}
+                    </Figure>
+                </>
+            ) : (
+                <Figure label="Steps" exact={`steps_done ${job.steps_done}`}>{steps}</Figure>
+            )}
             <Figure label="Power" exact={`watts ${job.watts}`}>{watts(job.watts)}</Figure>
             <Figure label="Energy" exact={`joules ${job.joules}`}>{interval(job.joules, job.joules_low, job.joules_high, energy)}</Figure>
             <Figure label="Saved" exact={`saved_joules ${job.saved_joules}, against alone on the fastest type that would have been free`}>

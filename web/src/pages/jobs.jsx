@@ -12,8 +12,8 @@ const page = 1000;
 
 // What the table shows of a job, so that ten thousand do not fill the memory.
 function slim(j) {
-    const { id, name, user, kind, state, reason, promise, promised_rate, offered_rate, required_rate, rate, joules, submitted_s, started_s, ended_s, expected_start_s, expected_end_s } = j;
-    return { id, name, user, kind, state, reason, promise, promised_rate, offered_rate, required_rate, rate, joules, submitted_s, started_s, ended_s, expected_start_s, expected_end_s, devices: j.devices.map((d) => d.name).join(", ") };
+    const { id, name, user, kind, state, reason, promise, promised_rate, offered_rate, required_rate, rate, demand_rate, short_since_s, joules, submitted_s, started_s, ended_s, expected_start_s, expected_end_s } = j;
+    return { id, name, user, kind, state, reason, promise, promised_rate, offered_rate, required_rate, rate, demand_rate, short_since_s, joules, submitted_s, started_s, ended_s, expected_start_s, expected_end_s, devices: j.devices.map((d) => d.name).join(", ") };
 }
 
 // Pages as they are scrolled to; those that were loaded follow the events.
@@ -72,14 +72,15 @@ function useJobs(filter) {
 
 // Measured against promised: a bar with a line where the promise is.
 export function RateBar({ job }) {
+    const latest = live.jobs.get(job.id) ?? job, known = latest.rate ?? job.rate;
     const aim = job.promised_rate ?? job.offered_rate ?? (job.required_rate > 0 ? job.required_rate : null);
-    const known = live.jobs.get(job.id)?.rate ?? job.rate;
+    const asked = job.kind === "inference" && job.demand_rate > 0 ? Math.min(aim, job.demand_rate) : aim; // needs no more
     const word = job.promised_rate ? digits(job.promised_rate) : job.offered_rate ? `${digits(job.offered_rate)} offered` : aim ? `${digits(aim)}?` : "best effort";
-    const share = aim && isNumber(known) ? Math.min(2, known / aim) / 2 : 0;
+    const share = asked && isNumber(known) ? Math.min(2, known / asked) / 2 : 0;
     return (
-        <span class="ratebar" title={`measured ${known ?? "not yet"}, promised ${job.promised_rate ?? "nothing"}`}>
+        <span class="ratebar" title={`measured ${known ?? "not yet"}, promised ${job.promised_rate ?? "nothing"}${asked < aim ? `, asked for ${asked}` : ""}`}>
             <span class="bar" aria-hidden="true">
-                <i class={fallsShort({ ...job, rate: known }) ? "short" : ""} style={{ width: `${share * 100}%` }} />
+                <i class={fallsShort(latest) ? "short" : ""} style={{ width: `${share * 100}%` }} />
                 {aim && <b />}
             </span>
             <span>{isNumber(known) || aim ? `${digits(known)} / ${word}` : word}</span>
@@ -150,7 +151,7 @@ export function Jobs({ query }) {
     useTitle("Jobs");
     const { jobs, total, loaded, whole, error, more, again, fresh } = useJobs({ state: query.state, user: query.user, type: query.type });
     const find = (query.find ?? "").toLowerCase();
-    const rows = jobs.filter((j) => (!find || j.name.toLowerCase().includes(find) || String(j.id) === find) && (!query.short || fallsShort({ ...j, rate: live.jobs.get(j.id)?.rate ?? j.rate })));
+    const rows = jobs.filter((j) => (!find || j.name.toLowerCase().includes(find) || String(j.id) === find) && (!query.short || fallsShort(live.jobs.get(j.id) ?? j)));
     const filtered = Object.keys(query).length > 0;
     return (
         <div class="page tall">

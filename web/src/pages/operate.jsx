@@ -1,6 +1,6 @@
 // operate.jsx - for operators: nodes, how the loop decides, who did what
 import { useState } from "preact/hooks";
-import { get, patch, post, query } from "../api.js";
+import { get, patch, post, query, remove } from "../api.js";
 import { nodeWatts } from "../device.js";
 import { count, digits, duration, energy, exactTime, percent, time, watts } from "../format.js";
 import { isOperator, live, loadNodes, now, useLive } from "../live.js";
@@ -144,6 +144,102 @@ function Policy() {
     );
 }
 
+const roles = [["viewer", "viewer: looks"], ["user", "user: submits, has their own jobs"], ["operator", "operator: everything"]];
+
+// The secret is shown once: the daemon keeps a digest of it.
+function NewToken({ made }) {
+    const [form, set] = useState({ user: "", role: "viewer", note: "" });
+    const [token, show] = useState(null);
+    const [error, fail] = useState(null);
+    const change = (key) => (e) => set({ ...form, [key]: e.target.value });
+    const submit = async (event) => {
+        event.preventDefault();
+        fail(null);
+        try {
+            show(await post("/v1/tokens", { user: form.user, role: form.role, ...(form.note ? { note: form.note } : {}) }));
+            made();
+        } catch (failure) {
+            fail(failure);
+        }
+    };
+    return (
+        <form class="filters" onSubmit={submit} aria-label="Make a token">
+            <label>
+                User
+                <input name="token_user" required maxLength={63} value={form.user} onInput={change("user")} />
+            </label>
+            <label>
+                Role
+                <select name="token_role" value={form.role} onChange={change("role")}>
+                    {roles.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+                </select>
+            </label>
+            <label>
+                What it is for
+                <input name="token_note" maxLength={200} value={form.note} onInput={change("note")} />
+            </label>
+            <button type="submit">Make a token</button>
+            <Trouble error={error} />
+            {token && (
+                <p class="made" role="status">
+                    Shown this once: <code>{token.token}</code>
+                </p>
+            )}
+        </form>
+    );
+}
+
+function Tokens() {
+    const { data, error, again } = useAsked((signal) => get("/v1/tokens", { signal }), [], 15000);
+    if (error) return <Trouble error={error} />;
+    if (!data) return null;
+    return (
+        <>
+            <NewToken made={again} />
+            {data.tokens.length > 0 && (
+                <div class="scroll bounded" tabIndex={0} role="region" aria-label="Tokens">
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">Token</th>
+                                <th scope="col">User</th>
+                                <th scope="col">Role</th>
+                                <th scope="col">For</th>
+                                <th scope="col">Made</th>
+                                <th scope="col">Ends</th>
+                                <th scope="col"><span class="quiet">Take it back</span></th>
+                            </tr>
+                        </thead>
+                        <tbody>
+                            {data.tokens.map((t) => (
+                                <tr key={t.id}>
+                                    <td><code>{t.id}</code>{t.id === live.who.token ? " (yours)" : ""}</td>
+                                    <td>{t.user}</td>
+                                    <td>{t.role}</td>
+                                    <td>{t.note ?? ""}</td>
+                                    <td title={exactTime(t.created_s)}>{time(t.created_s, now())}</td>
+                                    <td title={exactTime(t.expires_s)}>{t.expires_s ? time(t.expires_s, now()) : "never"}</td>
+                                    <td>
+                                        <Action
+                                            tone="danger"
+                                            run={async () => {
+                                                await remove(`/v1/tokens/${encodeURIComponent(t.id)}`);
+                                                again();
+                                            }}
+                                        >
+                                            Revoke
+                                        </Action>
+                                    </td>
+                                </tr>
+                            ))}
+                        </tbody>
+                    </table>
+                </div>
+            )}
+        </>
+    );
+}
+
 function Audit() {
     const { data, error } = useAsked((signal) => get("/v1/audit" + query({ limit: 100 }), { signal }), [], 5000);
     if (error) return <Trouble error={error} />;
@@ -200,6 +296,12 @@ export function Operate() {
                 <h2>How the loop decides</h2>
                 <Policy />
             </section>
+            {isOperator() && (
+                <section>
+                    <h2>Tokens</h2>
+                    <Tokens />
+                </section>
+            )}
             <section>
                 <h2>Who did what</h2>
                 {isOperator() ? <Audit /> : <p class="quiet">Only operators see the audit log.</p>}
