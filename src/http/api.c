@@ -7,6 +7,7 @@
 #define TEXT_MAX_BYTES    65535
 
 static const char *const kinds[] = {"training", "inference", NULL};
+static const char *const preempts[] = {"none", "best_effort", "priority", NULL};
 static const char *const need_kinds[] = {"best_effort", "rate", "service", "deadline",
                                          NULL};
 static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "embedding",
@@ -201,7 +202,8 @@ const struct schema api_job_token = {
     {INTEGER("share", 1, API_MAX_SHARE)}, {BOOL("sleep")}, {BOOL("caps")},               \
         {BOOL("moves")}, {NUMBER("confidence", 0.5, 0.999)},                             \
         {NUMBER("progress_watts", 0, 100000)}, {NUMBER("move_s", 0, 86400)},             \
-        {NUMBER("grace_s", 0, 86400)}, {NUMBER("fair_share_s", 0, 1e9)},                 \
+        {NUMBER("grace_s", 0, 86400)}, {CHOICE("preempt", preempts)},                    \
+        {NUMBER("fair_share_s", 0, 1e9)},                                                \
     {                                                                                    \
         NUMBER("power_limit_watts", 0, 1e9)                                              \
     }

@@ -10,6 +10,8 @@
         .offset = offsetof(struct optimize_settings, field), .help = text                \
     }
 
+const char *const settings_preempt_names[] = {"none", "best_effort", "priority", NULL};
+
 const struct config_key settings_keys[] = {
     KEY("share", CONFIG_INT, share_max, 1, PLANNER_MAX_SHARE, "2",
         "most jobs on one GPU"),
@@ -32,6 +34,15 @@ const struct config_key settings_keys[] = {
         "work a job loses when it is moved"),
     KEY("grace", CONFIG_SECONDS, grace_s, 0, 86400, "10m",
         "a wait up to this breaks no promise"),
+    {.name = "preempt",
+     .type = CONFIG_CHOICE,
+     .choices = settings_preempt_names,
+     .default_text = "best_effort",
+     .offset = offsetof(struct optimize_settings, preempt),
+     .help =
+         "who may be stopped, with a checkpoint, for a job that would wait beyond the "
+         "grace time: best effort for what was promised; with priority smaller "
+         "priorities for larger ones too"},
     KEY("fair_share", CONFIG_SECONDS, fair_share_s, 0, 1e9, "7d",
         "half-life of what users had of GPUs: who had least for their weight, see "
         "shares, goes first among equal priorities; 0: in order of admission"),

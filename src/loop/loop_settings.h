@@ -9,6 +9,7 @@
 
 /* Keys of a struct optimize_settings; ends with {0}. */
 extern const struct config_key settings_keys[];
+extern const char *const settings_preempt_names[]; /* by enum preempt */
 
 /* What the table says when no file does. */
 struct optimize_settings settings_default(void);

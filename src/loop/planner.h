@@ -16,6 +16,13 @@ struct lengths;
  * a setting that asks for more is refused. */
 #define PLANNER_MAX_SHARE 2
 
+/* Who may be stopped for a job that waits beyond the grace time. */
+enum preempt {
+    PREEMPT_NOBODY,
+    PREEMPT_BEST_EFFORT, /* best effort, for what was promised */
+    PREEMPT_PRIORITY,    /* and smaller priorities for larger ones */
+};
+
 struct optimize_settings {
     int share_max;     /* theta: jobs on one device, 1 .. PLANNER_MAX_SHARE */
     bool sleep;        /* idle nodes may sleep */
@@ -28,6 +35,7 @@ struct optimize_settings {
     double move_s;            /* work lost by a move */
     double grace_s;           /* a wait up to this is no violation */
     double power_limit_watts; /* of the whole cluster; 0: none */
+    int preempt;              /* enum preempt */
     double fair_share_s; /* half-life of what users had; 0: users are not told apart */
     double explore;      /* share of the cluster's energy that may be spent on learning */
 };

@@ -277,6 +277,8 @@ static void note_changes(struct loop *loop, double now_s)
     vec_each (struct action, action, &loop->actions) {
         if (action->kind == ACTION_CAP)
             loop->device_changed_s[action->device] = now_s;
+        if (action->kind == ACTION_STOP)
+            jobs_get(loop->jobs, action->job)->preempted += action->by != 0;
         if (action->kind == ACTION_START)
             note_start(loop, jobs_get(loop->jobs, action->job), now_s);
         for (int i = 0; i < action->device_count; i++)

@@ -65,6 +65,7 @@ struct job_status {
     double steps_done; /* training, as far as measurements tell */
     double short_s;    /* windows in which it did less than it must, together */
     double counted_s;  /* what it held is counted up to then, see fair_share.h */
+    int preempted;     /* times it was stopped for another job */
     int moves;
     int restarts;
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
@@ -160,6 +161,7 @@ struct seat {
     int device_count; /* 0: waits, see reason */
     int first; /* its devices are plan.devices[first .. first + device_count - 1] */
     enum unplaced_reason reason;
+    uint64_t by;  /* it runs and is stopped for this job; 0: for none */
     double rate;  /* predicted, of the whole job */
     double watts; /* predicted share of power */
 };
@@ -227,6 +229,7 @@ enum action_kind {
 struct action {
     enum action_kind kind;
     uint64_t job;
+    uint64_t by; /* for which job it is stopped; 0: for none */
     int node;
     int device;
     double cap_watts;

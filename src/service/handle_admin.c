@@ -2,6 +2,7 @@
 #include "service/handlers.h"
 
 #include "base/mem.h"
+#include "loop/loop_settings.h"
 #include "service/quotas.h"
 #include "service/tx.h"
 #include "service/user_shares.h"
@@ -26,6 +27,7 @@ static void policy_members(struct json_out *out, const struct service *s)
     json_out_key_number(out, "progress_watts", p->progress_watts);
     json_out_key_number(out, "move_s", p->move_s);
     json_out_key_number(out, "grace_s", p->grace_s);
+    json_out_key_string(out, "preempt", settings_preempt_names[p->preempt]);
     json_out_key_number(out, "fair_share_s", p->fair_share_s);
     json_out_key_number(out, "power_limit_watts", p->power_limit_watts);
     json_out_key_number(out, "changed_s", s->policy_changed_s);
@@ -44,6 +46,11 @@ void handle_show_policy(void *ctx, struct request *r)
 
 void handlers_take_policy(const struct json_value *v, struct optimize_settings *p)
 {
+    const char *preempt = json_member_string(v, "preempt");
+
+    for (int i = 0; preempt && settings_preempt_names[i]; i++)
+        if (strcmp(preempt, settings_preempt_names[i]) == 0)
+            p->preempt = i;
     p->share_max = (int)json_member_number(v, "share", p->share_max);
     p->sleep = json_member_bool(v, "sleep", p->sleep);
     p->caps = json_member_bool(v, "caps", p->caps);

@@ -186,6 +186,8 @@ static void action_json(struct json_out *out, const struct action *a)
     json_out_key_string(out, "kind", ledger_action_name(a->kind));
     if (a->job)
         json_out_key_int(out, "job", (int64_t)a->job);
+    if (a->by)
+        json_out_key_int(out, "by", (int64_t)a->by);
     if (a->kind == ACTION_WAKE || a->kind == ACTION_SLEEP)
         json_out_key_int(out, "node", a->node);
     if (a->kind == ACTION_CAP) {

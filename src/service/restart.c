@@ -432,6 +432,7 @@ int restart_rebuild(struct service *s, struct err *err)
         store_read_event_span(s->reader, &oldest, &s->newest_event, err) < 0)
         return -1;
     learned_s = recall(s);
+    user_shares_tell_all(s);
     if (store_read(s->reader, STORE_LIVE_JOBS, NULL, take_job, &rebuild, err) < 0 ||
         store_read(s->reader, STORE_ENERGY_BY_JOB, NULL, take_total, s, err) < 0)
         goto done;

@@ -72,7 +72,11 @@ static void do_stop(struct service *s, struct tx *tx, const struct action *a)
     record_stopped(r, service_now_s(s));
     r->steps_before = status->steps_done;
     r->expected_end_s = r->rate = r->watts = NAN;
-    record_explain(r, "policy", "stopped to make room; it goes on later");
+    if (a->by)
+        record_explain(r, "preempted", "stopped for job %llu; it goes on later",
+                       (unsigned long long)a->by);
+    else
+        record_explain(r, "policy", "stopped to make room; it goes on later");
     tx_job(tx, r, &(struct tx_step){.what = "stopped"});
 }
 

@@ -110,6 +110,79 @@ static void single_jobs_do_not_wait_behind_gangs_beside_idle_devices(void **stat
     cluster_destroy(cluster);
 }
 
+/* A promise beside best effort on one GPU, and one of larger priority beside another. */
+static void somebody_who_matters_less_is_stopped(void **state)
+{
+    static const struct {
+        int preempt, priority;
+        bool effort;
+        double least_s, most_s;
+    } cases[] = {{PREEMPT_BEST_EFFORT, 0, true, 0, LONGER_S + 60},
+                 {PREEMPT_NOBODY, 0, true, 8 * HOUR_S, INFINITY},
+                 {PREEMPT_BEST_EFFORT, 3, false, 8 * HOUR_S, INFINITY},
+                 {PREEMPT_PRIORITY, 3, false, 0, LONGER_S + 60}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct workload *w = fixture_workload();
+        struct cluster *cluster = fixture_cluster(world, 0, 1, 1);
+        struct sim_options o = options;
+        struct sim_result r;
+
+        o.settings.preempt = cases[i].preempt;
+        add(w, FIXTURE_LIGHT, 0, 10 * HOUR_S, 0);
+        add(w, FIXTURE_LIGHT, HOUR_S, HOUR_S, cases[i].priority);
+        for (int k = 0; k < 2; k++) {
+            w->requests[k].job.may_share = false;
+            w->requests[k].job.need.rate = 0.9 * w->requests[k].reference_rate;
+        }
+        if (cases[i].effort)
+            w->requests[0].job.need = (struct requirement){.kind = NEED_BEST_EFFORT};
+        o.unquoted = w->count; /* what was asked for is promised */
+        r = fixture_run("corgi", &o, world, w, cluster);
+        if (!(r.job_results[1].wait_s >= cases[i].least_s &&
+              r.job_results[1].wait_s <= cases[i].most_s))
+            fail_msg("case %zu: it waits %.0f s", i, r.job_results[1].wait_s);
+        assert_int_equal(r.finished, 2);
+        sim_result_fini(&r);
+        workload_destroy(w);
+        cluster_destroy(cluster);
+    }
+}
+
+/* Promises come all the time, for half of the GPU's time: best effort is stopped for
+ * them, but has an hour to itself each time, and ends. */
+static void best_effort_is_not_stopped_for_ever(void **state)
+{
+    struct workload *w = fixture_workload();
+    struct cluster *cluster = fixture_cluster(world, 0, 1, 1);
+    struct sim_options o = options;
+    struct sim_result r;
+    double longest_s = 0;
+
+    (void)state;
+    add(w, FIXTURE_LIGHT, 0, 6 * HOUR_S, 0);
+    w->requests[0].job.need = (struct requirement){.kind = NEED_BEST_EFFORT};
+    for (int i = 0; i < 30; i++) {
+        add(w, FIXTURE_LIGHT, 600 + 3600.0 * i, 1800, 0);
+        w->requests[w->count - 1].job.need.rate =
+            0.9 * w->requests[w->count - 1].reference_rate;
+    }
+    for (size_t i = 0; i < w->count; i++)
+        w->requests[i].job.may_share = false;
+    o.unquoted = w->count;
+    r = fixture_run("corgi", &o, world, w, cluster);
+    for (size_t i = 1; i < w->count; i++)
+        longest_s = fmax(longest_s, r.job_results[i].wait_s);
+    print_message("best effort ends after %.1f h, a promise waits %.0f s at most\n",
+                  r.job_results[0].end_s / HOUR_S, longest_s);
+    assert_int_equal(r.finished, w->count);
+    assert_true(r.job_results[0].end_s < 31 * HOUR_S);
+    sim_result_fini(&r);
+    workload_destroy(w);
+    cluster_destroy(cluster);
+}
+
 #define TRACES 40
 
 static struct workload *draw_trace(uint64_t seed)
@@ -185,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gang_does_not_starve_behind_single_jobs),
         cmocka_unit_test(single_jobs_do_not_wait_behind_gangs_beside_idle_devices),
+        cmocka_unit_test(somebody_who_matters_less_is_stopped),
+        cmocka_unit_test(best_effort_is_not_stopped_for_ever),
         cmocka_unit_test(waits_are_bounded_on_random_traces),
     };
 

@@ -136,6 +136,16 @@ static void start_short(struct world *w, struct decision *d)
     act(w, ACTION_START, SLOW, 0, d);
 }
 
+static void start_instead(struct world *w, struct decision *d)
+{
+    static struct seat seats[] = {{.job = 3, .by = 7}};
+
+    job_on(w, SLOW, 5);
+    w->plan.seats = seats;
+    w->plan.seat_count = 1;
+    act(w, ACTION_START, SLOW, 0, d);
+}
+
 static void move_promise(struct world *w, struct decision *d)
 {
     job_on(w, FAST, 12);
@@ -164,6 +174,14 @@ static void stop(struct world *w, struct decision *d)
 {
     job_on(w, -1, 5);
     act(w, ACTION_STOP, 0, 0, d);
+}
+
+static void stop_for(struct world *w, struct decision *d)
+{
+    const struct action a = {.kind = ACTION_STOP, .job = 7, .by = 9};
+
+    job_on(w, -1, 0);
+    assert_true(decision_of_action(&w->ground, &a, d));
 }
 
 static void cap(struct world *w, struct decision *d)
@@ -207,6 +225,9 @@ static const struct {
     [DECISION_START_SHORT] = {start_short,
                               "no free place keeps its 9.90/s at 80 % confidence: this "
                               "one gives 9.52/s, for 100 W"},
+    [DECISION_START_INSTEAD] =
+        {start_instead, "no free place kept its 5/s beyond its grace time: job 3 was "
+                        "stopped for it, and it has 9.52/s at 80 % confidence"},
     [DECISION_MOVE_PROMISE] = {move_promise,
                                "to keep its 12/s: 19.0/s here at 80 % confidence, "
                                "8/s measured where it was"},
@@ -216,6 +237,9 @@ static const struct {
                             "all jobs together cost less with it here: 400 W for 20/s "
                             "here, 100 W for 10/s where it was"},
     [DECISION_STOP] = {stop, "stopped to make room; it goes on later"},
+    [DECISION_STOP_FOR] = {stop_for,
+                           "stopped for job 9, which goes before it and had waited "
+                           "beyond its grace time; it goes on later"},
     [DECISION_CAP] = {cap, "power limit of 80 W: the work there takes the least energy "
                            "with it"},
     [DECISION_UNCAP] = {uncap, "power limit lifted"},

@@ -77,6 +77,7 @@ void plan_take_seat(struct plan *plan, size_t seat, const struct plan *from, siz
     if (given->device_count > 0)
         plan_seat(plan, seat, from->devices + given->first, given->device_count);
     plan->seats[seat].reason = given->reason;
+    plan->seats[seat].by = given->by;
     plan->seats[seat].rate = given->rate;
     plan->seats[seat].watts = given->watts;
 }

@@ -210,6 +210,7 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
     vec_clear(&s->gangs);
     vec_clear(&s->gang_jobs);
     vec_clear(&s->started);
+    s->preemptions = 0;
     for (size_t i = 0; i < in->job_count; i++)
         load_job(s, i, kinds[i]);
     for (size_t i = 0; i < in->job_count; i++)

@@ -323,13 +323,41 @@ bool planner_rather_waits(const struct planner_state *s, int job, double cost,
            at_s < planner_grace_ends_s(s, job) && possible(s, job, true);
 }
 
+static void seat_job(struct planner_state *s, struct plan *plan, int job,
+                     const struct planner_seats *seats)
+{
+    int count = s->jobs.items[job].status->job.devices;
+
+    planner_release(s, job);
+    planner_attach(s, job, seats->devices, count);
+    plan_seat(plan, s->jobs.items[job].seat, seats->devices, count);
+}
+
+/* Others are stopped for it, or a round will look whether they are when its grace time is
+ * over. */
+static bool place_instead(struct planner_state *s, struct plan *plan, int job)
+{
+    struct planner_seats seats;
+
+    if (planner_preempt(s, plan, job, &seats)) {
+        seat_job(s, plan, job, &seats);
+        return true;
+    }
+    if (planner_preempts(s, job) && planner_grace_ends_s(s, job) > s->in->now_s)
+        plan->again_s = fmin(plan->again_s, planner_grace_ends_s(s, job));
+    return false;
+}
+
 static bool place(struct planner_state *s, struct plan *plan, int job)
 {
     const struct job_status *status = s->jobs.items[job].status;
     size_t seat = s->jobs.items[job].seat;
     struct planner_seats seats;
+    bool found = planner_find_seats(s, job, &seats);
 
-    if (!planner_find_seats(s, job, &seats)) {
+    if ((!found || seats.cost > PLANNER_KEEPS) && place_instead(s, plan, job))
+        return true;
+    if (!found) {
         if (!possible(s, job, false))
             plan->seats[seat].reason = UNPLACED_MEMORY;
         else if (planner_room_binds(s, job))
@@ -343,9 +371,7 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
     }
     if (status->job.devices == 1)
         note_if_trial(s, job, seats.devices[0]);
-    planner_release(s, job);
-    planner_attach(s, job, seats.devices, status->job.devices);
-    plan_seat(plan, seat, seats.devices, status->job.devices);
+    seat_job(s, plan, job, &seats);
     vec_push(&s->started, job);
     return true;
 }

@@ -169,7 +169,8 @@ struct planner_state {
     vec_of(int) queue;     /* those shown who wait, in their order */
     vec_of(int) order;
     vec_of(struct planner_seats) gangs; /* moved in this round */
-    vec_of(int) started;                /* jobs that got a seat in this round */
+    int preemptions;     /* jobs for which others were looked at in this round */
+    vec_of(int) started; /* jobs that got a seat in this round */
     const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
     struct plan offered;             /* scratch of offers */
     vec_of(struct planner_run) runs; /* likewise */
@@ -288,6 +289,13 @@ double planner_gang_cost(struct planner_state *s, int job, const int *devices);
 bool planner_rather_waits(const struct planner_state *s, int job, double cost,
                           double at_s);
 double planner_grace_ends_s(const struct planner_state *s, int job);
+
+/* planner_preempt.c: may others be stopped for the job, once its grace time is over?  And
+ * devices for it from those who are, if then all requirements are kept: they have left,
+ * and the plan says so. */
+bool planner_preempts(const struct planner_state *s, int job);
+bool planner_preempt(struct planner_state *s, struct plan *plan, int job,
+                     struct planner_seats *seats);
 
 /* planner_forecast.c: of an offer without a place, a free place that is too slow, who
  * goes before, and when the job is expected to start. */

@@ -25,6 +25,9 @@ const char *decision_sentence(enum decision_reason reason)
                                   "here, {rate}/s for {watts} W",
         [DECISION_START_SHORT] = "no free place keeps its {needed}/s at {confidence} % "
                                  "confidence: this one gives {sure}/s, for {watts} W",
+        [DECISION_START_INSTEAD] =
+            "no free place kept its {needed}/s beyond its grace time: job {stopped} was "
+            "stopped for it, and it has {sure}/s at {confidence} % confidence",
         [DECISION_MOVE_PROMISE] =
             "to keep its {needed}/s: {sure}/s here at {confidence} % "
             "confidence, {before}/s measured where it was",
@@ -35,6 +38,9 @@ const char *decision_sentence(enum decision_reason reason)
             "all jobs together cost less with it here: {watts} W for "
             "{rate}/s here, {watts_before} W for {before}/s where it was",
         [DECISION_STOP] = "stopped to make room; it goes on later",
+        [DECISION_STOP_FOR] =
+            "stopped for job {by}, which goes before it and had waited beyond its grace "
+            "time; it goes on later",
         [DECISION_CAP] = "power limit of {cap} W: the work there takes the least energy "
                          "with it",
         [DECISION_UNCAP] = "power limit lifted",
@@ -304,6 +310,15 @@ static enum decision_reason reason_of(const struct decision_ground *g,
                : DECISION_START_SHORT;
 }
 
+/* The first job that was stopped for this one; 0: none was. */
+static uint64_t stopped_for(const struct decision_ground *g, uint64_t job)
+{
+    for (size_t i = 0; g->plan && i < g->plan->seat_count; i++)
+        if (g->plan->seats[i].by == job)
+            return g->plan->seats[i].job;
+    return 0;
+}
+
 static void fill_placed(const struct decision_ground *g, const struct action *a,
                         struct decision *out)
 {
@@ -313,6 +328,7 @@ static void fill_placed(const struct decision_ground *g, const struct action *a,
     double confidence = requirement_confidence(g->settings, &status->job);
     struct decision_before before = before_of(g, a->job);
     const struct plan_mend *mend = mend_of(g, a->job);
+    uint64_t stopped = moved ? 0 : stopped_for(g, a->job);
 
     begin(g, a->job, moved ? "move" : "start", out);
     out->device_count = a->device_count;
@@ -320,12 +336,13 @@ static void fill_placed(const struct decision_ground *g, const struct action *a,
     out->rate = here.rate.value;
     out->watts = here.watts;
     out->joules = here.joules;
-    SAY(out, reason_of(g, status, moved, &here, &before), "",
-        {"needed", mend ? mend->needed : requirement_rate_now(status, g->now_s)},
+    SAY(out,
+        stopped ? DECISION_START_INSTEAD : reason_of(g, status, moved, &here, &before),
+        "", {"needed", mend ? mend->needed : requirement_rate_now(status, g->now_s)},
         {"sure", estimate_at_confidence(&here.rate, confidence)},
         {"confidence", 100 * confidence}, {"rate", here.rate.value},
         {"watts", here.watts}, {"before", mend ? mend->rate : before.rate},
-        {"watts_before", before.watts});
+        {"watts_before", before.watts}, {"stopped", (double)stopped});
     list_alternatives(g, status, &here, out);
 }
 
@@ -362,7 +379,7 @@ bool decision_of_action(const struct decision_ground *g, const struct action *a,
         return true;
     case ACTION_STOP:
         begin(g, a->job, "stop", out);
-        SAY(out, DECISION_STOP, "", {"", 0});
+        SAY(out, a->by ? DECISION_STOP_FOR : DECISION_STOP, "", {"by", (double)a->by});
         return true;
     case ACTION_CAP:
         return fill_cap(g, a, out);

@@ -34,13 +34,15 @@ struct decision_alternative {
 
 /* Each is a sentence; see decision_sentence(). */
 enum decision_reason {
-    DECISION_START_KEEPS,  /* where its requirement is believed to be kept */
-    DECISION_START_EFFORT, /* it has none */
-    DECISION_START_SHORT,  /* nothing better was free */
-    DECISION_MOVE_PROMISE, /* it fell short where it was */
-    DECISION_MOVE_COST,    /* it takes less energy for the same work */
-    DECISION_MOVE_PLAN,    /* others do */
+    DECISION_START_KEEPS,   /* where its requirement is believed to be kept */
+    DECISION_START_EFFORT,  /* it has none */
+    DECISION_START_SHORT,   /* nothing better was free */
+    DECISION_START_INSTEAD, /* nothing better was free, and others were stopped for it */
+    DECISION_MOVE_PROMISE,  /* it fell short where it was */
+    DECISION_MOVE_COST,     /* it takes less energy for the same work */
+    DECISION_MOVE_PLAN,     /* others do */
     DECISION_STOP,
+    DECISION_STOP_FOR, /* for another job */
     DECISION_CAP,
     DECISION_UNCAP,
     DECISION_SLOW, /* below its promise; what was done follows, see decision_help() */

@@ -227,7 +227,8 @@ static void vacate(const struct optimize_input *in, const struct plan *plan,
         leave_all(status, cluster, in->now_s);
         if (seat->device_count == 0) {
             status->state = JOB_WAITING;
-            vec_push(actions, (struct action){.kind = ACTION_STOP, .job = seat->job});
+            vec_push(actions, (struct action){
+                                  .kind = ACTION_STOP, .job = seat->job, .by = seat->by});
         }
     }
 }
