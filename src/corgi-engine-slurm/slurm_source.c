@@ -156,6 +156,8 @@ static void add_node(struct table_rows *rows, const node_info_t *n)
     json_out_key_number(&out, "memory_mb", (double)n->real_memory);
     json_out_key_string(&out, "address", n->node_addr);
     json_out_key_string(&out, "reason", n->reason);
+    if (n->energy && n->energy->current_watts > 0 && n->energy->current_watts != NO_VAL)
+        json_out_key_int(&out, "watts", n->energy->current_watts);
     add(rows, n->name, &out, &text);
 }
 

@@ -49,7 +49,8 @@ enum engine_event_kind {
     ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
     ENGINE_POWER,       /* device, watts, joules since the last such event, modelled,
-                           shares */
+                           shares; joules NaN: nobody meters it here */
+    ENGINE_HOST_POWER,  /* node, watts of it without its devices; NaN: nobody meters it */
     ENGINE_NODE_AWAKE,  /* node */
     ENGINE_NODE_DOWN,   /* node, text */
     ENGINE_NODE_UP,     /* node */
@@ -61,6 +62,7 @@ enum engine_event_kind {
     ENGINE_REFUSED,        /* job, text: it was not taken in, and never will be */
     ENGINE_JOB_FOUND,      /* found: somebody handed it in there; it waits */
     ENGINE_JOB_CHANGED,    /* job, found: held, released, other limits, queued again */
+    ENGINE_JOB_COUNTED,    /* job, which may have ended: counted */
     ENGINE_NODE_FALLING,   /* node: somebody put it to sleep, it does not sleep yet */
     ENGINE_NODE_ASLEEP,    /* node: it has fallen asleep, whoever wanted that */
     ENGINE_NODE_ROOM,      /* node, room: what it has left for our jobs together */
@@ -109,6 +111,12 @@ struct engine_found {
                           as it is known to have ended */
 };
 
+/* What somebody else's counters saw of a job, over all of its life. */
+struct engine_counted {
+    double gpu_use;  /* mean share of the time its devices worked, 0..1 */
+    int unused_gpus; /* of its devices did nothing at all */
+};
+
 /* A job's part of what a device drew beyond what it draws idle, since the last event.
  * Neither figure is negative, and over all events they add up. */
 struct engine_share {
@@ -143,6 +151,7 @@ struct engine_event {
     const int *devices;           /* (device_count) */
     const struct node_spec *spec; /* of NODE_ADDED */
     struct host_room room;        /* of NODE_ROOM; infinite: not bounded */
+    struct engine_counted counted;
 };
 
 struct engine_sink {

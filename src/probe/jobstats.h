@@ -14,6 +14,9 @@
 #define JOBSTATS_MAX_JSON ((size_t)1 << 20)
 #define JOBSTATS_MAX_GPUS 4096
 
+/* A GPU with less than this mean use counts as hardly used. */
+#define JOBSTATS_HARDLY_USED 0.15
+
 enum jobstats_kind {
     JOBSTATS_ABSENT, /* the comment is somebody else's, or empty */
     JOBSTATS_SHORT,

@@ -158,19 +158,23 @@ static void book_host(struct told *told, int device, double at_s)
     int n = c->devices[device].node;
     const struct node *node = &c->nodes[n];
     struct node_more *more = &s->nodes[n];
-    double watts = node->state == NODE_ASLEEP ? node->sleep_watts : node->host_watts;
+    bool metered = more->host_watts > 0 && node->state != NODE_ASLEEP;
+    double watts = metered                      ? more->host_watts
+                   : node->state == NODE_ASLEEP ? node->sleep_watts
+                                                : node->host_watts;
     double joules = watts * fmax(0, at_s - more->host_s);
 
     if (node->first_device != device || node->state == NODE_DOWN)
         return;
     more->host_s = at_s;
     told->joules += joules;
-    store_put(told->rows,
-              &(struct store_energy){.at_s = at_s,
-                                     .device = node->name,
-                                     .joules = joules,
-                                     .error_joules = ENERGY_MODEL_ERROR * joules,
-                                     .modelled_joules = joules});
+    store_put(told->rows, &(struct store_energy){
+                              .at_s = at_s,
+                              .device = node->name,
+                              .joules = joules,
+                              .error_joules = joules * (metered ? ENERGY_METER_ERROR
+                                                                : ENERGY_MODEL_ERROR),
+                              .modelled_joules = metered ? 0 : joules});
 }
 
 static void add_row(struct told *told, const struct engine_event *e,
@@ -291,12 +295,70 @@ static void tell(struct service *s, const struct engine_event *e)
     tx_tell(s, "power", NULL, &data);
 }
 
-void energy_power(struct service *s, const struct engine_event *e)
+/* ---- what nobody meters ----------------------------------------------------------- */
+
+/* What a probe saw is good for so long. */
+#define PROBE_FRESH_S 60.0
+
+void energy_probe_saw(struct service *s, const struct record *r, double watts,
+                      double at_s)
 {
+    const struct job_status *status = loop_job(s->loop, r->id);
+
+    for (int i = 0; status && watts > 0 && i < status->device_count; i++) {
+        s->devices[status->devices[i]].probe_watts = watts;
+        s->devices[status->devices[i]].probe_s = at_s;
+    }
+}
+
+static double modelled_watts(const struct service *s, int device)
+{
+    const struct cluster *c = loop_cluster(s->loop);
+    const struct device *d = &c->devices[device];
+    enum node_state node = c->nodes[d->node].state;
+    struct combination where = {.type = d->type, .cap_watts = d->cap_watts};
+    struct prediction p;
+
+    if (node == NODE_ASLEEP || node == NODE_DOWN)
+        return 0;
+    for (int i = 0; i < d->job_count; i++) {
+        const struct job_status *status = loop_job(s->loop, d->jobs[i]);
+
+        where.members[where.count++] = (struct member){
+            .job = &status->job,
+            .nodes = cluster_nodes_spanned(c, status->devices, status->device_count),
+            .demand = requirement_demand(status)};
+    }
+    if (where.count == 0)
+        return c->types[d->type].idle_watts;
+    predict(loop_model(s->loop), &where, &p);
+    return p.watts.value;
+}
+
+/* A device that several probes report is one device: the last of them counts. */
+static void find_joules(const struct service *s, struct engine_event *e, double window_s)
+{
+    const struct device_more *more = &s->devices[e->device];
+
+    e->modelled = !(e->at_s - more->probe_s < PROBE_FRESH_S);
+    e->watts = e->modelled ? modelled_watts(s, e->device) : more->probe_watts;
+    e->joules = e->watts * window_s;
+}
+
+void energy_host_power(struct service *s, const struct engine_event *e)
+{
+    s->nodes[e->node].host_watts = e->watts > 0 ? e->watts : 0; /* NaN: 0 */
+}
+
+void energy_power(struct service *s, const struct engine_event *told_event)
+{
+    struct engine_event metered = *told_event, *e = &metered;
     struct device_more *more = &s->devices[e->device];
     double window_s = fmax(0, e->at_s - more->told_s);
     struct told *told;
 
+    if (isnan(e->joules) && e->modelled)
+        find_joules(s, e, window_s);
     if (!(e->joules >= 0) || !isfinite(e->joules))
         return;
     told = begin(s);

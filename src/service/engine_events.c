@@ -549,6 +549,9 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_POWER:
         energy_power(s, e);
         break;
+    case ENGINE_HOST_POWER:
+        energy_host_power(s, e);
+        break;
     case ENGINE_NODE_AWAKE:
     case ENGINE_NODE_DOWN:
     case ENGINE_NODE_UP:
@@ -580,6 +583,9 @@ void engine_events_event(void *ctx, const struct engine_event *e)
         break;
     case ENGINE_JOB_CHANGED:
         found_jobs_changed(s, e);
+        break;
+    case ENGINE_JOB_COUNTED:
+        found_jobs_counted(s, e);
         break;
     case ENGINE_OFFLINE:
     case ENGINE_ONLINE:

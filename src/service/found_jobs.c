@@ -346,6 +346,52 @@ void found_jobs_ended(struct service *s, struct record *r, const struct engine_e
     lifecycle_end(s, NULL, r, states[fate], &why);
 }
 
+/* ---- counted ------------------------------------------------------------------------
+ */
+
+/* Its end is in the store, and only there: its row is written again with the counts. */
+static void count_stored(struct service *s, const struct engine_event *e)
+{
+    struct record was = {.gpu_use = NAN};
+    struct str extra = {0};
+    struct store_batch *batch;
+    struct store_job *job;
+
+    if (store_read_job(s->reader, e->job, &job, NULL) < 0)
+        return;
+    was.id = e->job;
+    record_read_extra(&was, job->progress.extra);
+    was.gpu_use = e->counted.gpu_use;
+    was.unused_gpus = e->counted.unused_gpus;
+    record_extra_json(&was, "", &extra);
+    job->progress.job = e->job;
+    job->progress.extra = extra.text;
+    batch = store_batch_create();
+    store_put(batch, &job->progress);
+    if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+    job->progress.extra = NULL;
+    store_job_destroy(job);
+    str_fini(&extra);
+}
+
+void found_jobs_counted(struct service *s, const struct engine_event *e)
+{
+    struct record *r = records_get(s->records, e->job);
+    struct store_batch *batch;
+
+    if (!r) {
+        count_stored(s, e);
+        return;
+    }
+    r->gpu_use = e->counted.gpu_use;
+    r->unused_gpus = e->counted.unused_gpus;
+    batch = store_batch_create();
+    tx_put_progress(s, batch, r);
+    if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+}
+
 /* ---- after a restart --------------------------------------------------------------- */
 
 void found_jobs_return(struct service *s, struct record *r)

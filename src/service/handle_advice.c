@@ -8,6 +8,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "probe/jobstats.h"
 #include "service/tx.h"
 #include "service/views.h"
 #include "store/rows.h"
@@ -30,6 +31,7 @@ struct advice_tally {
     double sooner_jobs, sooner_s;
     double elsewhere, moves;
     double joules;
+    double counted_jobs, idle_jobs, idle_gpu_s; /* with counters of use; hardly used */
 };
 
 struct look {
@@ -74,6 +76,12 @@ static void add_job(struct advice_tally *t, const struct store_job *job,
     }
     t->elsewhere += extra->advised_elsewhere > 0;
     t->moves += extra->advised_moves > 0 ? extra->advised_moves : 0;
+    t->counted_jobs += extra->gpu_use >= 0; /* not NaN */
+    if (extra->gpu_use < JOBSTATS_HARDLY_USED ||
+        (extra->gpu_use >= 0 && extra->unused_gpus > 0)) {
+        t->idle_jobs++;
+        t->idle_gpu_s += fmax(0, end_s - p->started_s) * count_devices(job);
+    }
 }
 
 static struct advice_tally *tally_of(struct look *l, const char *user)
@@ -89,7 +97,7 @@ static int job_row(void *ctx, const void *row)
 {
     const struct store_job *job = row;
     struct look *l = ctx;
-    struct record extra = {.advised_s = NAN};
+    struct record extra = {.advised_s = NAN, .gpu_use = NAN};
     double now_s = service_now_s(l->s);
     int day = (int)((job->request.job.submitted_s - l->from_s) / DAY_S);
 
@@ -116,6 +124,9 @@ static void tally_members(struct json_out *out, const struct advice_tally *t)
     json_out_key_number(out, "elsewhere_jobs", t->elsewhere);
     json_out_key_number(out, "advised_moves", t->moves);
     json_out_key_number(out, "joules", t->joules > 0 ? t->joules : NAN);
+    json_out_key_number(out, "counted_jobs", t->counted_jobs);
+    json_out_key_number(out, "idle_jobs", t->idle_jobs);
+    json_out_key_number(out, "idle_gpu_s", t->idle_gpu_s);
 }
 
 static int take_published(void *ctx, const void *row)

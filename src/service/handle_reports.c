@@ -152,6 +152,7 @@ static bool take_running(struct batch *b, const struct probe_report *p)
         engine_events_refused(b->s, r, refusal);
         return false;
     }
+    energy_probe_saw(b->s, r, p->watts, p->at_s);
     /* What the loop cannot learn from (it has just been moved) is stored all the same. */
     engine_events_measured(b->s, r, &e, NAN, NULL);
     return true;

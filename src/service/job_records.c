@@ -183,6 +183,10 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
         json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
         json_out_key_number(&json, "advised_moves", r->advised_moves);
     }
+    if (r->gpu_use >= 0) { /* not NaN */
+        json_out_key_number(&json, "gpu_use", r->gpu_use);
+        json_out_key_number(&json, "unused_gpus", r->unused_gpus);
+    }
     if (r->entered[0])
         json_out_key_string(&json, "entered", r->entered);
     if (r->leaving_holds) {
@@ -250,6 +254,8 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->entered, sizeof(r->entered), code ? code : "");
     code = json_member_string(root, "hosts");
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
+    r->gpu_use = json_member_number(root, "gpu_use", NAN);
+    r->unused_gpus = json_member_number(root, "unused_gpus", 0);
     r->advised_s = json_member_number(root, "advised_s", NAN);
     r->advised_elsewhere = json_member_number(root, "advised_elsewhere", 0);
     r->advised_moves = json_member_number(root, "advised_moves", 0);
@@ -427,7 +433,7 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->told_s = NAN;
-    record->began_s = record->reference_s = record->advised_s = NAN;
+    record->began_s = record->reference_s = record->advised_s = record->gpu_use = NAN;
     record->reference_type = -1;
     record->scaling = REPLICAS_NEW;
     record->promise = PROMISE_NEW;

@@ -67,6 +67,8 @@ struct record {
     int advised_type;         /* on GPUs of this type */
     double advised_elsewhere; /* 1: the engine took another type; 0: the same, or not
                                  known */
+    double gpu_use;           /* as somebody's counters saw it, 0..1; NaN: not seen */
+    double unused_gpus;       /* of its devices did nothing at all */
     double advised_moves;     /* that the planner would have made */
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;

@@ -80,6 +80,7 @@ static int make_slurm(struct service *s, struct err *err)
                                            .types = types,
                                            .poll_s = c->poll_s,
                                            .within_s = c->within_s,
+                                           .exporter = c->exporter,
                                            .state_dir = s->state};
     int rc;
 

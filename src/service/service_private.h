@@ -47,15 +47,17 @@ struct device_more {
     double joules;                  /* since the daemon began */
     double told_s;
     bool modelled;
-    int leaving;       /* jobs told to leave that have not left yet */
-    double wish_watts; /* an operator's cap; 0: none */
+    double probe_watts, probe_s; /* as a job's probe saw it last, and when */
+    int leaving;                 /* jobs told to leave that have not left yet */
+    double wish_watts;           /* an operator's cap; 0: none */
     char reason[SERVICE_REASON_SIZE];
 };
 
 struct node_more {
     bool drained;
-    double host_s; /* the host's energy is booked up to here */
-    int power;     /* enum store_power_wish of the operator */
+    double host_s;     /* the host's energy is booked up to here */
+    double host_watts; /* as metered; 0: nobody does */
+    int power;         /* enum store_power_wish of the operator */
     char reason[SERVICE_REASON_SIZE];
 };
 
@@ -175,6 +177,7 @@ void engine_events_refused(struct service *s, struct record *r,
 /* found_jobs.c: jobs that were handed in to the engine itself. */
 void found_jobs_found(struct service *s, const struct engine_event *event);
 void found_jobs_changed(struct service *s, const struct engine_event *event);
+void found_jobs_counted(struct service *s, const struct engine_event *event);
 void found_jobs_started(struct service *s, struct record *r,
                         const struct engine_event *event);
 void found_jobs_ended(struct service *s, struct record *r,
@@ -184,6 +187,10 @@ void found_jobs_return(struct service *s, struct record *r);
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);
+void energy_host_power(struct service *s, const struct engine_event *event);
+/* A probe measured this of the job's devices, each. */
+void energy_probe_saw(struct service *s, const struct record *r, double watts,
+                      double at_s);
 void energy_close(struct service *s,
                   struct record *record); /* before it leaves the loop */
 

@@ -301,6 +301,8 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "moves", status->moves);
     json_out_key_int(out, "restarts", status->restarts);
     json_out_key_int(out, "attempt", r->attempt);
+    json_out_key_number(out, "gpu_use", r->gpu_use);
+    json_out_key_number(out, "unused_gpus", r->gpu_use >= 0 ? r->unused_gpus : NAN);
     json_out_key_string(out, "engine_ref",
                         r->ref[0]       ? r->ref
                         : r->entered[0] ? r->entered
@@ -470,7 +472,9 @@ void views_node(struct json_out *out, const struct service *s, int n,
 {
     const struct cluster *c = loop_cluster(s->loop);
     const struct node *node = &c->nodes[n];
-    double watts = views_host_watts(node);
+    double metered = s->nodes[n].host_watts;
+    double watts =
+        metered > 0 && node->state != NODE_ASLEEP ? metered : views_host_watts(node);
 
     for (int i = 0; i < node->device_count; i++)
         if (isfinite(s->devices[node->first_device + i].watts))
@@ -483,7 +487,8 @@ void views_node(struct json_out *out, const struct service *s, int n,
     json_out_key_number(out, "since_s", node->since_s);
     json_out_key_bool(out, "may_sleep", node->may_sleep);
     json_out_key_number(out, "watts", watts);
-    json_out_key_number(out, "host_watts", node->host_watts);
+    json_out_key_number(out, "host_watts", metered > 0 ? metered : node->host_watts);
+    json_out_key_bool(out, "host_modelled", !(metered > 0));
     json_out_key_number(out, "cpus", node->room.cpus);
     json_out_key_number(out, "memory_gb", node->room.memory_gb);
     json_out_key_int(out, "jobs", cluster_node_jobs(c, n));

@@ -69,9 +69,12 @@ teardown() {
 }
 
 @test "what is missing is said" {
-    run --separate-stderr "$corgi" advise
+    run --separate-stderr "$corgi" advise --slurm-nodes "$example/sinfo.txt"
     [ "$status" -eq 2 ]
-    [[ $stderr == *"--from-slurm FILE is missing"* ]]
+    [[ $stderr == *"--slurm-nodes needs --from-slurm FILE"* ]]
+    run --separate-stderr "$corgi" advise --socket "$dir/nobody" # and no record to take
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"$dir/nobody"* ]]
     run --separate-stderr "$corgi" advise --from-slurm "$dir/none"
     [ "$status" -eq 1 ]
     [[ $stderr == *"$dir/none"* ]]

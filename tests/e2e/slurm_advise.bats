@@ -126,6 +126,36 @@ hand_in() {
     [ ! -s "$CORGID_DIR/others" ]
 }
 
+# What jobstats writes of a job that used its GPU so many percent of the time.
+jobstats() { # PERCENT
+    python3 -c '
+import base64, gzip, json, sys
+said = {"nodes": {"node1": {"gpu_utilization": {"0": float(sys.argv[1])}}}, "total_time": 9}
+print("JS1:" + base64.b64encode(gzip.compress(json.dumps(said).encode())).decode())' "$1"
+}
+
+@test "advice from the daemon's own record, with whoever hardly used what they held" {
+    local lazy busy
+    counted() { [ "$(api GET '/v1/jobs?limit=50' | jq '[.jobs[] | select(.gpu_use != null)] | length')" = "$1" ]; }
+    advisor_folder
+    corgid_start
+    lazy=$(batch 6 --gres=gpu:1 -J lazy)
+    busy=$(batch 6 --gres=gpu:1 -J busy)
+    within 50 runs "$busy"
+    scontrol update jobid="$lazy" admincomment="$(jobstats 3)" # as EpilogSlurmctld does
+    scontrol update jobid="$busy" admincomment="$(jobstats 90)"
+    within 150 queue_is_empty
+    within 50 record_is_complete
+    within 50 counted 2
+    [ "$(api GET '/v1/jobs?limit=50' | jq -c '[.jobs[] | select(.name == "lazy") | .gpu_use, .state]')" = '[0.03,"done"]' ]
+    api GET '/v1/advice?days=1' | jq -e '.users[0] | .counted_jobs == 2 and .idle_jobs == 1 and .idle_gpu_s > 0'
+    mkdir "$CORGID_DIR/tmp"
+    TMPDIR=$CORGID_DIR/tmp CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" advise --policy fifo --draws 1 --json > "$CORGID_DIR/advice.json"
+    jq -e '.replay.jobs >= 2 and .hardly_used[0].jobs == 1 and .hardly_used[0].user == "'"$(id -un)"'"' \
+        "$CORGID_DIR/advice.json"
+    rmdir "$CORGID_DIR/tmp" # nothing is left there
+}
+
 @test "the daemon refuses to act, and says by what the job can be ended" {
     advisor_folder
     corgid_start

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The tables, and everything they told as words, a line each. */
@@ -63,6 +64,10 @@ static void on_event(void *ctx, const struct engine_event *e)
                  : e->kind == ENGINE_NODE_DOWN   ? "down"
                  : e->kind == ENGINE_NODE_ASLEEP ? "asleep"
                                                  : "falling");
+        break;
+    case ENGINE_JOB_COUNTED:
+        str_addf(&lab->told, "counted %llu %.2f %d\n", job, e->counted.gpu_use,
+                 e->counted.unused_gpus);
         break;
     case ENGINE_NODE_ROOM:
         str_addf(&lab->told, "node %d has %g CPUs and %g GB left\n", e->node,
@@ -445,9 +450,38 @@ static void a_node_is_falling_asleep_before_it_sleeps(void **state)
     lab_destroy(lab);
 }
 
+/* A use of 4 % on its one GPU, as jobstats writes it. */
+#define COUNTERS                                                                         \
+    "JS1:H4sIAAAAAAACA6tWystPSS1WslKoVkoEk+kFpfGlJZk5mVWJJZn5eWAxQyBpomdQW1"             \
+    "uro6BUkl+SmBNfkpmbChS1NDCoBQCEWFmKRAAAAA=="
+
+/* Others write there too; what jobstats writes comes with the end or a little later. */
+static void counters_of_jobstats_are_told_once_and_only_of_jobs_that_ended(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("5", "running", "100", "0", ON_A1 ",\"admin_comment\":\"mine\""));
+    str_clear(&lab->told);
+    show(lab, JOB("5", "completed", "100", "0",
+                  ON_A1 ",\"end_s\":200,\"admin_comment\":\"JS1:Short\""));
+    told(lab, "ended 1 done at 200\n");
+    show(lab, JOB("5", "completed", "100", "0",
+                  ON_A1 ",\"end_s\":200,\"admin_comment\":\"" COUNTERS "\""));
+    told(lab, "counted 1 0.04 0\n");
+    show(lab, JOB("5", "completed", "100", "0",
+                  ON_A1 ",\"end_s\":200,\"admin_comment\":\"" COUNTERS "\""));
+    told(lab, "");
+    show(lab, JOB("6", "completed", "100", "0",
+                  ON_A1 ",\"end_s\":200,\"admin_comment\":\"JS1:H4sIAAAA\""));
+    assert_null(strstr(str_text(&lab->told), "counted")); /* damaged */
+    lab_destroy(lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_of_jobstats_are_told_once_and_only_of_jobs_that_ended),
         cmocka_unit_test(jobs_without_gpus_take_room_of_nodes),
         cmocka_unit_test(nodes_have_room_and_devices_a_limit_of_jobs),
         cmocka_unit_test(a_node_is_falling_asleep_before_it_sleeps),

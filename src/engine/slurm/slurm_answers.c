@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#define TIME_MAX 4e9
-#define MB_MAX   1e9
+#define TIME_MAX  4e9
+#define MB_MAX    1e9
+#define WATTS_MAX 1e5
 
 static double number(const struct json_value *row, const char *key, double most)
 {
@@ -43,7 +44,8 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
                *state = json_member_string(row, "state"),
                *gres = json_member_string(row, "gres"),
                *features = json_member_string(row, "features"),
-               *reason = json_member_string(row, "reason");
+               *reason = json_member_string(row, "reason"),
+               *address = json_member_string(row, "address");
     struct slurm_node_row n = {0};
 
     if (!good_name(name, sizeof(n.name)) || !state)
@@ -53,6 +55,11 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
     str_copy(n.name, sizeof(n.name), name);
     str_copy(n.features, sizeof(n.features), features ? features : "");
     str_copy(n.reason, sizeof(n.reason), reason ? reason : "");
+    str_copy(n.address, sizeof(n.address),
+             good_name(address, sizeof(n.address)) ? address : name);
+    n.watts = number(row, "watts", WATTS_MAX);
+    if (!(n.watts > 0))
+        n.watts = NAN;
     n.cpus = (int)number(row, "cpus", 1e6);
     n.memory_mb = number(row, "memory_mb", MB_MAX);
     n.asleep =

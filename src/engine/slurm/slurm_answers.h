@@ -11,10 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SLURM_ID_SIZE    48
-#define SLURM_NAME_SIZE  64
-#define SLURM_MOST_GPUS  64 /* of a node */
-#define SLURM_MOST_HOSTS 64 /* of a job that is followed to its devices */
+#define SLURM_ID_SIZE      48
+#define SLURM_NAME_SIZE    64
+#define SLURM_ADDRESS_SIZE 128
+#define SLURM_MOST_GPUS    64 /* of a node */
+#define SLURM_MOST_HOSTS   64 /* of a job that is followed to its devices */
 
 struct slurm_node_row {
     char name[SLURM_NAME_SIZE];
@@ -24,6 +25,8 @@ struct slurm_node_row {
     char features[256];
     int cpus;
     double memory_mb;
+    char address[SLURM_ADDRESS_SIZE]; /* as Slurm reaches it; else its name */
+    double watts;                     /* as Slurm meters it; NaN: it does not */
 };
 
 enum slurm_job_stands {

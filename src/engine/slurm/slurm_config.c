@@ -2,6 +2,7 @@
  * them */
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/slurm/exporter_scrape.h"
 #include "engine/slurm/slurm_engine.h"
 #include "engine/slurm/slurm_gres.h"
 
@@ -21,6 +22,13 @@ static int check_types(const void *value, struct err *err)
     return 0;
 }
 
+static int check_exporter(const void *value, struct err *err)
+{
+    const char *urls = *(char *const *)value;
+
+    return urls ? exporter_scrape_check(urls, err) : 0;
+}
+
 const struct config_key slurm_config_keys[] = {
     CONFIG_ONE_OF(
         "mode", AT(mode), modes, "advise",
@@ -38,6 +46,12 @@ const struct config_key slurm_config_keys[] = {
                   "a look at Slurm this often"),
     CONFIG_NUMBER(SECONDS, "within", AT(within_s), 0.1, 120, "10s",
                   "a look that takes longer has failed"),
+    {.name = "exporter",
+     .type = CONFIG_STRING,
+     .offset = AT(exporter),
+     .check = check_exporter,
+     .help = "pages of DCGM's and node exporters, as http://{node}:9400/metrics, with "
+             "commas between: what GPUs and hosts draw; {address} is Slurm's NodeAddr"},
     {0},
 };
 

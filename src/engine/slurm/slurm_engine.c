@@ -11,6 +11,7 @@
 #include "engine/slurm/helper_link.h"
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
+#include "engine/slurm/slurm_power.h"
 
 #include <limits.h>
 #include <math.h>
@@ -27,6 +28,9 @@
                               five times `within` */
 #define NODES_EVERY  5     /* looks at nodes are rarer than at jobs: every so many */
 #define CONF_EVERY_S 300.0 /* settings rarely change */
+/* Power is told after so many looks, at least so often. */
+#define POWER_LOOKS   5
+#define POWER_EVERY_S 10.0
 
 struct slurm_engine {
     struct engine_sink sink;
@@ -36,6 +40,7 @@ struct slurm_engine {
     struct helper_link *link;
     struct slurm_node_table *nodes;
     struct slurm_job_table *jobs;
+    struct slurm_power *power;
     double now_s;       /* the daemon's clock, in dispatch */
     double next_look_s; /* monotonic, as the next one */
     double next_conf_s;
@@ -92,6 +97,8 @@ static void take_conf(struct slurm_engine *e, const struct json_value *conf)
     slurm_node_table_allow_sleep(e->nodes,
                                  json_member_string(conf, "SuspendProgram") &&
                                      json_member_number(conf, "SuspendTime", -1) > 0);
+    if (e->power)
+        slurm_power_set_meter(e->power, json_member_string(conf, "AcctGatherEnergyType"));
     for (size_t i = 0; i < json_value_count(hidden); i++) {
         const char *word = json_value_string(json_value_item(hidden, i));
 
@@ -164,6 +171,8 @@ static void advance(struct slurm_engine *e)
             look(e, now);
         next = fmin(next, e->next_look_s);
     }
+    if (e->adopted)
+        next = fmin(next, slurm_power_advance(e->power, epoch(e), now));
     arm(e, next);
 }
 
@@ -266,6 +275,7 @@ static void op_destroy(void *self)
     struct slurm_engine *e = self;
 
     helper_link_destroy(e->link);
+    slurm_power_destroy(e->power);
     slurm_job_table_destroy(e->jobs);
     slurm_node_table_destroy(e->nodes);
     if (e->timer_fd >= 0)
@@ -373,11 +383,15 @@ int slurm_engine_create(struct engine *engine, const struct slurm_engine_options
         return -1;
     }
     poller_set(e->poller, &e->timer, e->timer_fd, EPOLLIN);
-    if (wait_for_cluster(e, err) < 0) {
+    if (slurm_power_create(&e->power, e->options.exporter,
+                           fmin(POWER_EVERY_S, POWER_LOOKS * e->options.poll_s), e->nodes,
+                           sink, err) < 0 ||
+        wait_for_cluster(e, err) < 0) {
         op_destroy(e);
         return -1;
     }
-    e->options.helper = e->options.types = e->options.state_dir = NULL; /* the caller's */
+    e->options.helper = e->options.types = e->options.state_dir = e->options.exporter =
+        NULL; /* the caller's */
     log_info("engine_ready", LOG_STR("engine", "slurm"), LOG_STR("mode", "advise"),
              LOG_I64("nodes", slurm_node_table_count(e->nodes)));
     *engine = (struct engine){.ops = &ops, .self = e};

@@ -18,6 +18,8 @@ struct slurm_engine_options {
                               the catalogue */
     double poll_s;         /* between two looks */
     double within_s;       /* a look takes this long at most */
+    const char *exporter;  /* pages with power of nodes, see exporter_scrape.h; NULL: none
+                            */
     const char *state_dir; /* absolute; keeps the last known cluster */
 };
 
@@ -27,6 +29,7 @@ struct slurm_config {
     char *helper;
     struct config_list types; /* of char *, NAME=CARD */
     double poll_s, within_s;
+    char *exporter;
 };
 extern const struct config_key slurm_config_keys[];
 

@@ -10,6 +10,7 @@
 #include "engine/slurm/slurm_mark.h"
 #include "engine/slurm/slurm_node_table.h"
 #include "engine/slurm/slurm_other_jobs.h"
+#include "probe/jobstats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct slurm_job_entry {
     enum job_told told;
     bool held;
     bool seen;
+    bool counted;  /* what jobstats wrote was told */
     double gone_s; /* since when Slurm does not show it; 0: it does */
 };
 
@@ -356,6 +358,24 @@ static struct slurm_job_entry *know(struct slurm_job_table *t,
     return e;
 }
 
+/* jobstats writes when a job ends, or a little later. */
+static void tell_counted(struct slurm_job_table *t, struct slurm_job_entry *e,
+                         const struct slurm_job_row *row, double now_s)
+{
+    enum jobstats_kind kind = JOBSTATS_ABSENT;
+    struct jobstats stats = {0};
+
+    if (e->counted || e->job == 0 || e->told != TOLD_ENDED || !row->admin_comment ||
+        jobstats_read(row->admin_comment, &kind, &stats, NULL) < 0 ||
+        kind != JOBSTATS_KNOWN || stats.gpus == 0 || !(stats.gpu_use >= 0))
+        return;
+    e->counted = true;
+    tell(t, &(struct engine_event){.kind = ENGINE_JOB_COUNTED,
+                                   .at_s = now_s,
+                                   .job = e->job,
+                                   .counted = {stats.gpu_use, stats.unused_gpus}});
+}
+
 static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
                      double now_s)
 {
@@ -368,8 +388,10 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
     e = know(t, row, now_s);
     e->seen = true;
     e->gone_s = 0;
-    if (e->told == TOLD_ENDED)
+    if (e->told == TOLD_ENDED) {
+        tell_counted(t, e, row, now_s);
         return;
+    }
     if (e->submit_s != 0 && e->submit_s != row->submit_s && e->told == TOLD_RUNS)
         queue_again(t, e, now_s);
     if (e->submit_s != 0 && (e->submit_s != row->submit_s || e->held != row->held))
@@ -383,6 +405,7 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
         begin(t, e, row, now_s);
     else if (row->stands >= SLURM_JOB_DONE)
         finish(t, e, row, now_s);
+    tell_counted(t, e, row, now_s);
 }
 
 /* Whoever was not told in a look at all jobs is not there any more. */

@@ -34,6 +34,8 @@ struct node_entry {
     struct host_room taken; /* of it by jobs without GPUs */
     bool room_changed;      /* since it was told */
     int share_most;         /* jobs a GPU takes at once */
+    char address[SLURM_ADDRESS_SIZE];
+    double watts; /* as Slurm meters it; NaN: it does not */
 };
 
 struct slurm_node_table {
@@ -191,6 +193,7 @@ static void add_known(struct slurm_node_table *t, const struct json_value *row)
         .first_device = t->device_count,
         .room = {fmax(json_member_number(row, "cpus", 0), 0),
                  fmax(json_member_number(row, "memory_gb", 0), 0)},
+        .watts = NAN,
         .share_most = (int)fmin(fmax(json_member_number(row, "share", 0), 0), 1000)};
     size_t count = json_value_count(gpus);
 
@@ -324,8 +327,10 @@ static int share_of(const struct slurm_node_row *row, int gpus)
 static void add_node(struct slurm_node_table *t, const struct slurm_node_row *row,
                      double now_s)
 {
-    struct node_entry n = {
-        .first_device = t->device_count, .seen = true, .room = room_of(row)};
+    struct node_entry n = {.first_device = t->device_count,
+                           .seen = true,
+                           .room = room_of(row),
+                           .watts = NAN};
     struct node_spec spec;
 
     str_copy(n.name, sizeof(n.name), row->name);
@@ -404,6 +409,8 @@ static void take_row(struct slurm_node_table *t, const struct slurm_node_row *ro
                             : TOLD_UP,
              row->reason[0] ? row->reason : NULL, now_s);
     set_room(t, n, room_of(row));
+    str_copy(n->address, sizeof(n->address), row->address);
+    n->watts = row->watts;
     if (row->drained == n->drained)
         return;
     n->drained = row->drained;
@@ -464,6 +471,26 @@ void slurm_node_table_use(struct slurm_node_table *t, int node, struct host_room
     n->taken.cpus += more.cpus;
     n->taken.memory_gb += more.memory_gb;
     n->room_changed = true;
+}
+
+int slurm_node_table_span(const struct slurm_node_table *t, int node, int *first)
+{
+    *first = t->nodes.items[node].first_device;
+    return t->nodes.items[node].device_count;
+}
+
+void slurm_node_table_name(const struct slurm_node_table *t, int node, const char **name,
+                           const char **address)
+{
+    const struct node_entry *n = &t->nodes.items[node];
+
+    *name = n->name;
+    *address = n->address[0] ? n->address : n->name;
+}
+
+double slurm_node_table_watts(const struct slurm_node_table *t, int node)
+{
+    return t->nodes.items[node].watts;
 }
 
 /* 0 told: it bounds nothing. */

@@ -42,6 +42,13 @@ void slurm_node_table_use(struct slurm_node_table *table, int node,
                           struct host_room more);
 void slurm_node_table_tell_rooms(struct slurm_node_table *table, double now_s);
 
+/* How many devices a node has, and from which on; what it is called, and its address;
+ * what Slurm itself meters of it (NaN: nothing). */
+int slurm_node_table_span(const struct slurm_node_table *table, int node, int *first);
+void slurm_node_table_name(const struct slurm_node_table *table, int node,
+                           const char **name, const char **address);
+double slurm_node_table_watts(const struct slurm_node_table *table, int node);
+
 /* Is a GPU of Slurm's shared by several jobs? */
 bool slurm_node_table_shared(const struct slurm_node_table *table);
 

@@ -95,7 +95,7 @@ static void list_idle(struct advice *advice, const struct slurm *slurm)
         if (isnan(job->gpu_use))
             continue;
         u->counted++;
-        if (job->gpu_use >= ADVICE_HARDLY_USED && job->unused_gpus == 0)
+        if (job->gpu_use >= JOBSTATS_HARDLY_USED && job->unused_gpus == 0)
             continue;
         u->jobs++;
         u->use += 100 * job->gpu_use * devices * hours;

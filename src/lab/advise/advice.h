@@ -9,6 +9,7 @@
 #include "base/json_out.h"
 #include "base/str.h"
 #include "lab/sim/gains.h"
+#include "probe/jobstats.h"
 
 /* How far the replay of the real schedule is from the record. */
 struct advice_fit {
@@ -32,9 +33,6 @@ struct advice_idle {
     double unused_gpu_h;  /* of that on GPUs that did nothing at all */
     double use;           /* percent, mean of gpu_h */
 };
-
-/* A GPU with less than this mean use counts as hardly used. */
-#define ADVICE_HARDLY_USED 0.15
 
 struct advice {
     const struct sweep *sweep; /* borrowed: as it ran first, then Corgi, then others */

@@ -183,7 +183,7 @@ static int print_idle(const struct advice *a, struct err *err)
     printf(
         "\nJobs that hold GPUs they hardly use (below %.0f %%, or some not at all), by "
         "the counters of jobstats:\n",
-        PERCENT_OF_ONE * ADVICE_HARDLY_USED);
+        PERCENT_OF_ONE * JOBSTATS_HARDLY_USED);
     return table_finish(t, TABLE_ALIGNED, stdout, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "corgi/daemon.h"
+#include "corgi/slurm_export.h"
 #include "lab/advise/advice.h"
 #include "lab/commands/progress.h"
 #include "lab/commands/sim_args.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct advise_args {
     struct daemon_args daemon;
@@ -35,7 +37,8 @@ struct advise_args {
 
 static const struct option_spec options[] = {
     OPT(struct advise_args, slurm_jobs, STRING, "from-slurm", 0, "FILE",
-        "the jobs that ran, as sacct -P prints them"),
+        "the jobs that ran, as sacct -P prints them; those of the daemon's record "
+        "without it"),
     OPT(struct advise_args, slurm_nodes, STRING, "slurm-nodes", 0, "FILE",
         "the nodes, as sinfo -N -o \"%N %G\" or scontrol show node prints them"),
     OPT(struct advise_args, slurm_types, STRING, "slurm-types", 0, "LIST",
@@ -207,30 +210,89 @@ static int advise(const struct advise_args *args, const struct sweep_options *o,
     return rc;
 }
 
+/* ---- a daemon's own record ---- */
+
+/* In files of a folder of its own, as lab/traces reads what sacct and sinfo print. */
+struct daemon_record {
+    char *folder; /* NULL: none */
+    char *jobs, *nodes;
+};
+
+static void daemon_record_remove(struct daemon_record *r)
+{
+    if (r->jobs)
+        unlink(r->jobs);
+    if (r->nodes)
+        unlink(r->nodes);
+    if (r->folder)
+        rmdir(r->folder);
+    free(r->folder);
+    free(r->jobs);
+    free(r->nodes);
+}
+
+/* The exit status; 0: `from` reads it, and daemon_record_remove() ends it. */
+static int fetch(const struct command_call *call, struct daemon_record *r,
+                 struct slurm_options *from)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct err err = {0};
+    size_t written;
+    int status;
+
+    r->folder =
+        file_join(temporary && *temporary ? temporary : "/tmp", "corgi-record.XXXXXX");
+    if (!mkdtemp(r->folder)) {
+        err_sys(&err, "cannot make %s", r->folder);
+        free(r->folder);
+        return command_failed(call, &err);
+    }
+    from->jobs = r->jobs = file_join(r->folder, SLURM_EXPORT_JOBS);
+    from->nodes = r->nodes = file_join(r->folder, SLURM_EXPORT_NODES);
+    from->jobs_named = "the daemon's record";
+    status = slurm_export_write(call, 0, r->folder, &written);
+    if (status == 0 && written == 0) {
+        err_set(&err, ERR_NOT_FOUND,
+                "the daemon's record has no job that ran yet; --from-slurm reads what "
+                "sacct prints");
+        status = command_failed(call, &err);
+    }
+    if (status != 0)
+        daemon_record_remove(r);
+    return status;
+}
+
 static int run(struct command_call *call)
 {
     const struct advise_args *args = call->args;
-    const struct slurm_options from = {.jobs = args->slurm_jobs,
-                                       .nodes = args->slurm_nodes,
-                                       .names = args->slurm_types,
-                                       .any_type = args->slurm_any_type,
-                                       .since_s = args->since_s};
+    struct slurm_options from = {.jobs = args->slurm_jobs,
+                                 .nodes = args->slurm_nodes,
+                                 .names = args->slurm_types,
+                                 .any_type = args->slurm_any_type,
+                                 .since_s = args->since_s};
+    struct daemon_record record = {0};
     struct slurm slurm = {0};
     struct sweep_options o;
     struct err err = {0};
     int rc = -1;
 
-    if (!args->slurm_jobs)
-        return command_wrong_use(call, "--from-slurm FILE is missing; corgi slurm export "
-                                       "writes such files of what a daemon saw");
+    if (!args->slurm_jobs && args->slurm_nodes)
+        return command_wrong_use(call, "--slurm-nodes needs --from-slurm FILE");
     if (args->slurm_types && slurm_gres_check_names(args->slurm_types, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     o = sweep_of(args, &slurm);
     if (list_policies(args->policy, &o, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
+    if (!args->slurm_jobs) {
+        int status = fetch(call, &record, &from);
+
+        if (status != 0)
+            return status;
+    }
     if (slurm_load(&slurm, &from, &err) == 0)
         rc = advise(args, &o, &err);
     slurm_fini(&slurm);
+    daemon_record_remove(&record);
     return rc < 0 ? command_failed(call, &err) : 0;
 }
 
@@ -238,7 +300,8 @@ const struct command cmd_advise = {
     .name = "advise",
     .summary = "what your jobs cost as they ran, and what Corgi would have saved",
     .help =
-        "Reads what Slurm's tools print and touches nothing.  The jobs are played where "
+        "Reads what a daemon that watches Slurm has seen, or what Slurm's tools print, "
+        "and touches nothing.  The jobs are played where "
         "and when they really ran, then under Corgi and under simple policies: energy, "
         "money, CO2, waits, needs that were broken, who gains and who loses.  It says "
         "how "
@@ -249,10 +312,11 @@ const struct command cmd_advise = {
         "JobName, Submit, Eligible, Start, End, Elapsed, AllocTRES, ReqTRES, NNodes, "
         "NodeList, State, ConsumedEnergyRaw and AdminComment; the nodes what sinfo -N -o "
         "\"%N %G\" prints.",
-    .examples = "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
+    .examples = "corgi advise --since 7d\n"
+                "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
                 "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --since 7d "
                 "--price 0.3 --co2 380 --out advice\n"
-                "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --publish",
+                "corgi advise --since 7d --publish",
     .options = options,
     .args_size = sizeof(struct advise_args),
     .run = run,

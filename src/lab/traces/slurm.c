@@ -58,7 +58,8 @@ static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
                       const struct slurm_options *o, const struct gpu_sheet *unknown)
 {
     str_addf(notes, "%s: jobs on GPUs: %zu; left out: without GPUs %zu, never ran %zu.\n",
-             o->jobs, jobs->count, jobs->without_gpus, jobs->never_ran);
+             o->jobs_named ? o->jobs_named : o->jobs, jobs->count, jobs->without_gpus,
+             jobs->never_ran);
     str_addf(
         notes,
         "Assumed: every job is training and needs %.0f %% of the rate it had alone on "

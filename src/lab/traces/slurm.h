@@ -10,12 +10,13 @@
 #include "lab/traces/slurm_jobs.h"
 
 struct slurm_options {
-    const char *jobs;  /* file */
-    const char *nodes; /* file; NULL: guessed */
-    const char *names; /* of GPU types, see slurm_nodes.h; NULL: none */
-    bool any_type;     /* a type a user asked for is a wish, no condition */
-    double since_s;    /* only jobs that ended in so many last seconds of the list; 0: all
-                        */
+    const char *jobs;       /* file */
+    const char *jobs_named; /* what it is called in notes; NULL: by its path */
+    const char *nodes;      /* file; NULL: guessed */
+    const char *names;      /* of GPU types, see slurm_nodes.h; NULL: none */
+    bool any_type;          /* a type a user asked for is a wish, no condition */
+    double since_s; /* only jobs that ended in so many last seconds of the list; 0: all
+                     */
 };
 
 struct slurm {

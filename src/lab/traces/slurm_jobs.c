@@ -35,13 +35,17 @@ enum column {
     JOB_NAME,
     ADMIN_COMMENT,
     CONSUMED,
+    GPU_USE, /* of a daemon's record, with the next: see corgi/slurm_export.h */
+    UNUSED_GPUS,
     COLUMN_COUNT
 };
 
 static const char *const titles[COLUMN_COUNT] = {
-    "JobID", "Submit",   "AllocTRES",    "Elapsed",          "ElapsedRaw", "Start",
-    "End",   "Eligible", "ReqTRES",      "NNodes",           "NodeList",   "State",
-    "User",  "JobName",  "AdminComment", "ConsumedEnergyRaw"};
+    "JobID",      "Submit",    "AllocTRES",    "Elapsed",
+    "ElapsedRaw", "Start",     "End",          "Eligible",
+    "ReqTRES",    "NNodes",    "NodeList",     "State",
+    "User",       "JobName",   "AdminComment", "ConsumedEnergyRaw",
+    "GpuUse",     "UnusedGpus"};
 
 struct jobs_reading {
     vec_of(struct slurm_job) list;
@@ -277,9 +281,16 @@ static void read_counters(struct jobs_reading *r, struct slurm_job *job)
 {
     enum jobstats_kind kind = JOBSTATS_ABSENT;
     struct jobstats stats;
-    double joules;
+    double joules, use, unused;
 
     job->gpu_use = job->consumed_j = NAN;
+    if (parse_double(r->field[GPU_USE], &use) && use >= 0 && use <= 1 &&
+        parse_double(r->field[UNUSED_GPUS], &unused) && unused >= 0 &&
+        unused <= job->arrival.devices) {
+        job->gpu_use = use;
+        job->unused_gpus = (int)unused;
+        r->found.counted++;
+    }
     if (jobstats_read(r->field[ADMIN_COMMENT], &kind, &stats, NULL) < 0)
         r->found.counted_damaged++;
     r->found.counted_short += kind == JOBSTATS_SHORT;

@@ -1,0 +1,186 @@
+/* slurm_export.c - corgi slurm export and corgi advise ask the daemon for its record with
+ * it; lab/traces/slurm.h reads the files */
+#include "corgi/slurm_export.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "corgi/daemon.h"
+#include "loop/types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 500
+
+/* "node1 gpu:v100-16:2" for devices that stand in a row. */
+static int write_nodes(const struct command_call *call, struct str *out)
+{
+    struct client_answer answer;
+    const struct json_value *devices;
+    char node[LOOP_NAME_SIZE] = "", type[GPU_NAME_SIZE] = "";
+    int status = daemon_send(call, HTTP_GET, "/v1/devices", NULL, &answer), run = 0;
+
+    if (status)
+        return status;
+    devices = json_value_get(daemon_root(&answer), "devices");
+    str_add(out, "NODELIST GRES");
+    for (size_t i = 0; i < json_value_count(devices); i++) {
+        const struct json_value *d = json_value_item(devices, i);
+        const char *on = view_text_or(d, "node", ""), *of = view_text_or(d, "type", "");
+
+        if (run > 0 && strcmp(on, node) == 0 && strcmp(of, type) == 0) {
+            run++;
+            continue;
+        }
+        if (run > 0)
+            str_addf(out, ":%d", run);
+        if (strcmp(on, node) == 0)
+            str_addf(out, ",gpu:%s", of);
+        else
+            str_addf(out, "\n%s gpu:%s", on, of);
+        str_copy(node, sizeof(node), on);
+        str_copy(type, sizeof(type), of);
+        run = 1;
+    }
+    if (run > 0)
+        str_addf(out, ":%d", run);
+    str_add(out, "\n");
+    client_answer_fini(&answer);
+    return 0;
+}
+
+/* Nothing that would end a column or a line. */
+static void add_text(struct str *out, const char *text)
+{
+    for (; *text; text++)
+        str_addf(out, "%c",
+                 (unsigned char)*text < ' ' || strchr("|", *text) ? '_' : *text);
+}
+
+static void add_time(struct str *out, double at_s)
+{
+    if (at_s > 0) /* not NaN */
+        str_addf(out, "|%.0f", at_s);
+    else
+        str_add(out, "|Unknown");
+}
+
+/* A job that had GPUs, as sacct would tell it. */
+static void write_job(const struct json_value *job, struct str *out)
+{
+    static const struct {
+        const char *ours, *slurms;
+    } states[] = {{"done", "COMPLETED"},
+                  {"failed", "FAILED"},
+                  {"cancelled", "CANCELLED"},
+                  {"running", "RUNNING"}};
+    const struct json_value *devices = json_value_get(job, "devices");
+    size_t count = json_value_count(devices);
+    struct str nodes = {0};
+    const char *last = "", *state = "RUNNING";
+    int node_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *node = view_text_or(json_value_item(devices, i), "node", "");
+
+        if (strcmp(node, last) == 0)
+            continue;
+        str_addf(&nodes, "%s%s", node_count++ ? "," : "", node);
+        last = node;
+    }
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        if (strcmp(view_text_or(job, "state", ""), states[i].ours) == 0)
+            state = states[i].slurms;
+    str_addf(out, "%.0f|", view_number(job, "id"));
+    add_text(out, view_text_or(job, "user", ""));
+    str_add(out, "|");
+    add_text(out, view_text_or(job, "name", ""));
+    add_time(out, view_number(job, "submitted_s"));
+    add_time(out, view_number(job, "placed_s"));
+    add_time(out, view_number(job, "ended_s"));
+    str_addf(out, "|gres/gpu:%s=%zu,gres/gpu=%zu|%d|%s|%s|",
+             view_text_or(json_value_item(devices, 0), "type", ""), count, count,
+             node_count, str_text(&nodes), state);
+    if (view_number(job, "gpu_use") >= 0) /* not NaN */
+        str_addf(out, "%.6g|%.0f", view_number(job, "gpu_use"),
+                 view_number(job, "unused_gpus"));
+    else
+        str_add(out, "|");
+    str_add(out, "\n");
+    str_fini(&nodes);
+}
+
+/* Page after page, newest first; the exit status. */
+static int write_jobs(const struct command_call *call, double from_s, struct str *out,
+                      size_t *written)
+{
+    struct str path = {0}, after = {0};
+    bool older = false;
+    int status;
+
+    str_add(out, "JobID|User|JobName|Submit|Start|End|AllocTRES|NNodes|NodeList|State|"
+                 "GpuUse|UnusedGpus\n");
+    do {
+        struct client_answer answer;
+        const struct json_value *jobs;
+        const char *next;
+
+        str_clear(&path);
+        str_add(&path, "/v1/jobs");
+        daemon_add_query(&path, "order", "newest");
+        daemon_add_count(&path, "limit", PAGE);
+        daemon_add_query(&path, "after", after.length ? str_text(&after) : NULL);
+        status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
+        if (status)
+            break;
+        jobs = json_value_get(daemon_root(&answer), "jobs");
+        for (size_t i = 0; i < json_value_count(jobs); i++) {
+            const struct json_value *job = json_value_item(jobs, i);
+
+            older = view_number(job, "submitted_s") < from_s;
+            if (older || json_value_count(json_value_get(job, "devices")) == 0)
+                continue;
+            write_job(job, out);
+            ++*written;
+        }
+        next = json_value_count(jobs) ? json_member_string(daemon_root(&answer), "next")
+                                      : NULL;
+        str_clear(&after);
+        str_add(&after, next ? next : "");
+        client_answer_fini(&answer);
+    } while (after.length && !older);
+    str_fini(&path);
+    str_fini(&after);
+    return status;
+}
+
+static int save(const char *folder, const char *name, const struct str *text,
+                struct err *err)
+{
+    char *path = file_join(folder, name);
+    int rc = file_make_dirs(folder, err) < 0
+                 ? -1
+                 : file_write(path, text->text, text->length, err);
+
+    free(path);
+    return rc;
+}
+
+int slurm_export_write(const struct command_call *call, double since_s,
+                       const char *folder, size_t *written)
+{
+    double from_s = since_s > 0 ? clock_epoch_s() - since_s : 0;
+    struct str nodes = {0}, jobs = {0};
+    struct err err = {0};
+    int status = write_nodes(call, &nodes);
+
+    *written = 0;
+    if (status == 0)
+        status = write_jobs(call, from_s, &jobs, written);
+    if (status == 0 && (save(folder, SLURM_EXPORT_NODES, &nodes, &err) < 0 ||
+                        save(folder, SLURM_EXPORT_JOBS, &jobs, &err) < 0))
+        status = command_failed(call, &err);
+    str_fini(&nodes);
+    str_fini(&jobs);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* slurm_export.h - the daemon's record of a watched cluster, as sacct and sinfo print it
+ *
+ * Two columns of sacct.txt are ours: GpuUse and UnusedGpus, what jobstats counted. */
+#pragma once
+
+#include "base/command.h"
+
+#define SLURM_EXPORT_JOBS  "sacct.txt"
+#define SLURM_EXPORT_NODES "sinfo.txt"
+
+/* Both files, in a folder that is made if need be, of jobs that were submitted so many
+ * seconds ago at most (0: of all).  Returns the exit status after saying what is wrong,
+ * else 0. */
+int slurm_export_write(const struct command_call *call, double since_s,
+                       const char *folder, size_t *written);
