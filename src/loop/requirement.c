@@ -44,7 +44,7 @@ double requirement_demand(const struct job_status *status)
 double requirement_confidence(const struct optimize_settings *settings,
                               const struct job *job)
 {
-    bool can_leave = settings->moves && settings->trial_confidence > 0;
+    bool can_leave = settings->moves && job->may_move && settings->trial_confidence > 0;
 
     return fmax(can_leave ? settings->trial_confidence : settings->confidence,
                 job->need.confidence);

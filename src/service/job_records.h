@@ -191,6 +191,9 @@ double record_ran_s(const struct record *record, double now_s); /* up to now */
 void record_explain(struct record *record, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Said of those who wait while nothing can be stored. */
+#define RECORD_NO_STORE "waits: the daemon cannot write to its store"
+
 static inline const struct job *record_job(const struct record *r)
 {
     return &r->stored->request.job;

@@ -447,7 +447,7 @@ void lifecycle_placed(struct service *s, uint64_t job, int attempt, bool stored)
     /* An attempt nobody could tell of after a crash must not be started. */
     loop_requeue(s->loop, job, service_now_s(s), NULL);
     records_set_phase(s->records, r, PHASE_WAITING);
-    record_explain(r, "policy", "waits: the daemon cannot write to its store");
+    record_explain(r, "policy", RECORD_NO_STORE);
 }
 
 /* Whoever got a device in the round that moved others away from it waits for them, but

@@ -45,22 +45,30 @@ const char *views_record_state(const struct service *s, const struct record *r)
     return views_job_state(status->state, r->held);
 }
 
-/* What has to be said first of a job whose devices, or whose own attempt, others wait
- * for; else why it stands as it does. */
-static const char *reason_now(const struct service *s, const struct record *r, char *text,
-                              size_t size)
+/* Why a job stands as it does: a sentence, and its code in the API. */
+struct reason {
+    const char *text, *code;
+};
+
+/* What has to be said first: that nothing starts while the store cannot write, or whose
+ * leaving the job waits for; else what was noted last. */
+static struct reason reason_now(const struct service *s, const struct record *r,
+                                char *text, size_t size)
 {
+    struct reason noted = {r->reason, r->reason_code};
     const struct device_leaving *other;
     int device;
 
+    if (r->phase == PHASE_WAITING && s->failing && !r->held && !r->over_quota)
+        return (struct reason){RECORD_NO_STORE, "policy"};
     if (r->phase != PHASE_COMMITTING && r->phase != PHASE_LAUNCHING)
-        return r->reason;
+        return noted;
     other = service_in_the_way(s, service_status(s, r), &device);
     if (!other)
-        return r->reason;
+        return noted;
     snprintf(text, size, "waits: %s is being left by job %llu", s->devices[device].name,
              (unsigned long long)other->job);
-    return text;
+    return (struct reason){text, r->reason_code};
 }
 
 static void place(struct json_out *out, const struct service *s, int device)
@@ -211,7 +219,7 @@ static void secrets(struct json_out *out, const struct service *s,
 }
 
 static void identity(struct json_out *out, const struct store_request *q,
-                     const char *state, const char *reason, const char *code)
+                     const char *state, struct reason why)
 {
     json_out_key_int(out, "id", (int64_t)q->job.id);
     json_out_key_string(out, "name", q->job.name);
@@ -220,8 +228,8 @@ static void identity(struct json_out *out, const struct store_request *q,
     json_out_key_string(out, "kind",
                         q->job.kind == JOB_INFERENCE ? "inference" : "training");
     json_out_key_string(out, "state", state);
-    json_out_key_string(out, "reason", reason && *reason ? reason : NULL);
-    json_out_key_string(out, "reason_code", code && *code ? code : NULL);
+    json_out_key_string(out, "reason", why.text && *why.text ? why.text : NULL);
+    json_out_key_string(out, "reason_code", why.code && *why.code ? why.code : NULL);
 }
 
 static void ending(struct json_out *out, double ended_s, int exit_status, int sig)
@@ -335,7 +343,8 @@ static void write_job(struct json_out *out, const struct service *s,
     json_out_key_bool(out, "simulated", s->config.engine == SERVICE_ENGINE_SIM);
     identity(out, q,
              live ? views_record_state(s, r) : views_job_state(status->state, r->held),
-             live ? reason_now(s, r, text, sizeof(text)) : r->reason, r->reason_code);
+             live ? reason_now(s, r, text, sizeof(text))
+                  : (struct reason){r->reason, r->reason_code});
     asked(out, q);
     running(out, s, r, status, live);
     json_out_key(out, "devices");

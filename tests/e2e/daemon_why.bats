@@ -7,7 +7,10 @@ setup() {
     corgid_folder
     sed -i 's/^sim:.*/sim: {speed: 60, measure: 30s}/' "$CORGID_DIR/c.yaml"
 }
-teardown() { corgid_clean; }
+teardown() {
+    [ -z "${mounted:-}" ] || { corgid_stop || true; umount "$mounted" || umount -l "$mounted"; }
+    corgid_clean
+}
 
 submit() { api POST /v1/jobs "$1" | field job.id; }
 why() { run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" why "$@"; echo "$output"; }
@@ -77,4 +80,73 @@ why() { run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" why "$@"; echo 
     echo "before $before, after $after"
     [ "$after" -gt "$before" ]
     [ "$after" -lt $((before + 1000)) ]
+}
+
+# Sentences that the daemon itself says, each where it is so, and gone when it is not.
+says() { # job, text of why
+    for _ in $(seq 200); do
+        why "$1" > /dev/null
+        [[ $output == *"$2"* ]] && return 0
+        sleep 0.1
+    done
+    echo "job $1 does not say: $2 but"
+    echo "$output"
+    return 1
+}
+
+@test "a job over its user's quota says so, and runs when it is raised" {
+    corgid_start
+    api PUT "/v1/quotas/$(id -un)" '{"max_running": 1}' > /dev/null
+    first=$(submit '{"total_steps": 1e9}')
+    wait_state "$first" running
+    second=$(submit '{"total_steps": 1e9}')
+    says "$second" "job $second is waiting: waits: $(id -un) has as much running as allowed"
+    [ "$(api GET "/v1/jobs/$second" | field reason_code)" = quota ]
+    api PUT "/v1/quotas/$(id -un)" '{"max_running": 2}' > /dev/null
+    wait_state "$second" running
+    why "$second"
+    [[ $output != *"as much running"* ]]
+}
+
+@test "a job that is held says so, by whose word, until it is released" {
+    corgid_start
+    id=$(submit '{"total_steps": 1e9, "hold": true}')
+    says "$id" "job $id is held: held from the start"
+    api POST "/v1/jobs/$id/release" > /dev/null
+    wait_state "$id" running
+    why "$id"
+    [[ $output != *held* ]]
+    api PUT "/v1/quotas/$(id -un)" '{"max_running": 1}' > /dev/null
+    waiting=$(submit '{"total_steps": 1e9}')
+    for reason in "until the data is there" ""; do
+        api POST "/v1/jobs/$waiting/hold" "${reason:+{\"reason\": \"$reason\"\}}" > /dev/null
+        says "$waiting" "job $waiting is held: ${reason:-held}"
+        api POST "/v1/jobs/$waiting/release" > /dev/null
+        says "$waiting" "job $waiting is waiting: waits: $(id -un) has as much running as allowed"
+    done
+}
+
+@test "a job that waits while the store cannot write says so, and starts when it can" {
+    [ "$(id -u)" = 0 ] || skip "needs root: a small file system"
+    mkdir -p "$CORGID_DIR/state"
+    mount -t tmpfs -o size=6m tmpfs "$CORGID_DIR/state" || skip "cannot mount here"
+    mounted=$CORGID_DIR/state
+    echo "nodes: [{gpu: v100, gpus: 1, count: 1, name: host}]" > "$CORGID_DIR/cluster.yaml"
+    sed -i "s|^sim:.*|sim: {speed: 60, cluster_file: $CORGID_DIR/cluster.yaml}|" "$CORGID_DIR/c.yaml"
+    corgid_start
+    first=$(submit '{"total_steps": 1e9, "share": false}')
+    wait_state "$first" running
+    second=$(submit '{"total_steps": 1e9, "share": false}')
+    says "$second" "job $second is waiting: waits: "
+    [ "$(api GET "/v1/jobs/$second" | field reason_code)" = capacity ]
+    dd if=/dev/zero of="$mounted/ballast" bs=4k 2> /dev/null || true
+    for _ in $(seq 1000); do # what the files have room for is still written
+        [ "$(api_status POST /v1/jobs '{"hold": true}')" = 201 ] || break
+    done
+    says "$second" "job $second is waiting: waits: the daemon cannot write to its store"
+    [ "$(api GET "/v1/jobs/$second" | field reason_code)" = policy ]
+    rm "$mounted/ballast"
+    says "$second" "job $second is waiting: waits: no device it could use is free"
+    api POST "/v1/jobs/$first/cancel" > /dev/null
+    wait_state "$second" running
 }

@@ -240,9 +240,14 @@ what_can_be_left_again_is_promised_with_the_confidence_it_is_tried_with(void **s
     bold.trial_confidence = 0.55;
     job.need.confidence = 0;
     scene_with(&s, bold);
+    job.may_move = true;
     q = decide(&s, &job);
     assert_int_equal(q.type, SLOW);
     assert_close(q.confidence, 0.55, 1e-9);
+    job.may_move = false; /* its first place is its last */
+    q = decide(&s, &job);
+    assert_int_equal(q.type, FAST);
+    assert_close(q.confidence, bold.confidence, 1e-9);
     loop_destroy(s.loop);
 }
 
