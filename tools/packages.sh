@@ -14,7 +14,7 @@ packages_test=(
     "${packages_build[@]}"
     libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
     curl sqlite3 prometheus python3 openssl procps chromium tmux zsh fish
-    mmdebstrap debhelper dpkg-dev
+    mmdebstrap debhelper dpkg-dev buildah
     munge slurmctld slurmd slurm-client libslurm-dev
 )
 

@@ -209,7 +209,7 @@ static void add_neighbours(struct table *t, const struct json_value *cell,
 
 static const struct view_column estimates_columns[] = {
     {">JOB", .key = "job", .as = VIEW_COUNT},
-    {"NAME", .key = "name"},
+    {"?NAME", .key = "name"},
     {"TYPE", .key = "type"},
     {"BESIDE", .add = add_neighbours},
     {">RATE", .key = "rate.value", .as = VIEW_RATE},
