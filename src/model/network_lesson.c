@@ -14,7 +14,8 @@
 /* Of every so many families one judges. */
 #define JUDGES_OF 3
 
-/* Below these nothing is learned: judges of one kind say little. */
+/* Below these nothing is learned: one or two judges are chance. */
+#define JUDGES_MIN      3
 #define LEARN_GAMES_MIN 12
 #define JUDGE_CELLS_MIN 40
 #define KNOWN_MIN       4 /* jobs that a game leaves */
@@ -307,13 +308,16 @@ static struct verdict judge(const struct attention *old, const struct attention 
     return v;
 }
 
-static size_t cells_in(const games_of *games)
+/* Enough of them to tell progress from chance? */
+static bool can_judge(const games_of *games)
 {
-    size_t cells = 0;
+    int cells = 0, families = 0;
 
-    vec_each (const struct game, g, games)
-        cells += (size_t)g->asked.cells;
-    return cells;
+    for (size_t i = 0; i < games->count; i++) {
+        cells += games->items[i].asked.cells;
+        families += i == 0 || games->items[i].group != games->items[i - 1].group;
+    }
+    return cells >= JUDGE_CELLS_MIN && families >= JUDGES_MIN;
 }
 
 static void train(struct school *s, struct attention *net, const games_of *games)
@@ -338,7 +342,7 @@ static void learn(struct school *s, enum pair_network which, struct attention **
     struct attention *tried;
     struct verdict v;
 
-    if (learned->count < LEARN_GAMES_MIN || cells_in(judged) < JUDGE_CELLS_MIN)
+    if (learned->count < LEARN_GAMES_MIN || !can_judge(judged))
         return;
     tried = attention_dup(*net);
     train(s, tried, learned);
