@@ -39,6 +39,8 @@ struct classes *classes_create(const struct gpu_sheet *types, int type_count,
     c->types = mem_dup(types, (size_t)type_count, sizeof(*types));
     c->rates = rates_create(&params);
     c->pairs = pairs_create();
+    if (options->networks != NETWORKS_AUTO)
+        pairs_set_networks(c->pairs, options->networks);
     c->pairs->limit = options->memory < PAIRS_MAX ? options->memory : PAIRS_MAX;
     c->rates->closed = c->pairs->initial_only = options->initial_only;
     trust_init(&c->trust, options->share);

@@ -86,6 +86,7 @@ struct classes_options {
     size_t memory;     /* cells of pairs kept */
     bool initial_only; /* see learned.h */
     bool share;        /* users inform each other */
+    enum network_choice networks;
 };
 
 struct classes *classes_create(const struct gpu_sheet *types, int type_count,

@@ -346,7 +346,8 @@ struct model learned_create(const struct gpu_sheet *types, int type_count,
     const struct classes_options how = {.memory = options->memory > 0 ? options->memory
                                                                       : LEARNED_MEMORY,
                                         .initial_only = options->initial_only,
-                                        .share = !options->keep_users_apart};
+                                        .share = !options->keep_users_apart,
+                                        .networks = options->networks};
 
     l->options = *options;
     l->classes = classes_create(types, type_count, &how);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "model/learned_lesson.h"
 #include "model/model.h"
+#include "model/network_choice.h"
 #include "model/network_progress.h"
 
 struct learned_options {
@@ -18,6 +19,7 @@ struct learned_options {
      * What was measured is known, and nothing is concluded from it for other places of
      * the job: no core, no P2, no trees, no factor of its own. */
     bool initial_only;
+    enum network_choice networks; /* architecture of P1 and P2 */
     /* What a user measured of a kind or family of jobs informs no other user. */
     bool keep_users_apart;
 };

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  9
+#define VERSION  10
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

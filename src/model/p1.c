@@ -167,17 +167,20 @@ void p1_answer(const struct attention *net, const struct pair_sight *v, const in
 /* ---- the weights inside the binary ------------------------------------------------- */
 
 EMBED(shipped_p1, CORGI_WEIGHTS_DIR "/p1.bin");
+EMBED(shipped_p1_gru, CORGI_WEIGHTS_DIR "/p1-gru.bin");
+EMBED(shipped_p1_transformer, CORGI_WEIGHTS_DIR "/p1-transformer.bin");
 
-struct attention *p1_unpack(const char *name, const unsigned char *bytes,
-                            const unsigned char *end)
+struct attention *p1_unpack(const char *name, enum set_reader_kind kind,
+                            struct p1_weights weights)
 {
     struct attention *net;
     struct err err = {0};
     struct rng rng;
 
     rng_init(&rng, 1);
-    net = attention_create(name, &rng);
-    if (weights_decode(net->params, bytes, (size_t)(end - bytes), &err) < 0) {
+    net = attention_create(name, kind, &rng);
+    if (weights_decode(net->params, weights.bytes, (size_t)(weights.end - weights.bytes),
+                       &err) < 0) {
         /* Our own build put them there: a broken binary, not a broken input. */
         fprintf(stderr, "weights of %s: %s\n", name, err.text);
         abort();
@@ -186,7 +189,13 @@ struct attention *p1_unpack(const char *name, const unsigned char *bytes,
     return net;
 }
 
-struct attention *p1_shipped(void)
+struct attention *p1_shipped(enum set_reader_kind kind)
 {
-    return p1_unpack("p1", shipped_p1, shipped_p1_end);
+    const struct p1_weights all[SET_READER_KINDS] = {
+        [SET_READER_FF] = {shipped_p1, shipped_p1_end},
+        [SET_READER_GRU] = {shipped_p1_gru, shipped_p1_gru_end},
+        [SET_READER_TRANSFORMER] = {shipped_p1_transformer, shipped_p1_transformer_end},
+    };
+
+    return p1_unpack("p1", kind, all[kind]);
 }

@@ -9,8 +9,8 @@
 #include "model/pair_view.h"
 #include "nn/attention.h"
 
-/* The network that ships.  The caller owns it. */
-struct attention *p1_shipped(void);
+/* The network that ships in this architecture.  The caller owns it. */
+struct attention *p1_shipped(enum set_reader_kind kind);
 
 /* What the network sees for some cells of the view's job; what was measured of the job
  * itself is not looked at.  The caller ends it with attention_case_fini(). */
@@ -32,5 +32,8 @@ static inline nn_real p1_clip(double x)
 }
 
 /* Weights inside the binary into a network of that name. */
-struct attention *p1_unpack(const char *name, const unsigned char *bytes,
-                            const unsigned char *end);
+struct p1_weights {
+    const unsigned char *bytes, *end;
+};
+struct attention *p1_unpack(const char *name, enum set_reader_kind kind,
+                            struct p1_weights weights);

@@ -153,8 +153,16 @@ void p2_answer(const struct attention *net, const struct pair_sight *v, const in
 }
 
 EMBED(shipped_p2, CORGI_WEIGHTS_DIR "/p2.bin");
+EMBED(shipped_p2_gru, CORGI_WEIGHTS_DIR "/p2-gru.bin");
+EMBED(shipped_p2_transformer, CORGI_WEIGHTS_DIR "/p2-transformer.bin");
 
-struct attention *p2_shipped(void)
+struct attention *p2_shipped(enum set_reader_kind kind)
 {
-    return p1_unpack("p2", shipped_p2, shipped_p2_end);
+    const struct p1_weights all[SET_READER_KINDS] = {
+        [SET_READER_FF] = {shipped_p2, shipped_p2_end},
+        [SET_READER_GRU] = {shipped_p2_gru, shipped_p2_gru_end},
+        [SET_READER_TRANSFORMER] = {shipped_p2_transformer, shipped_p2_transformer_end},
+    };
+
+    return p1_unpack("p2", kind, all[kind]);
 }

@@ -8,7 +8,7 @@
 #include "model/p1.h"
 
 /* As the functions of p1.h; what is shown to the view counts. */
-struct attention *p2_shipped(void);
+struct attention *p2_shipped(enum set_reader_kind kind);
 void p2_case(const struct pair_sight *view, const int *cells, size_t count,
              struct attention_case *out);
 void p2_answer(const struct attention *net, const struct pair_sight *view,

@@ -20,8 +20,7 @@ struct pairs *pairs_create(void)
     kernel_pairs_default(&p->start);
     p->core = gp_create(&p->start, true);
     p->plain = gp_create(&p->start, true);
-    p->p1 = p1_shipped();
-    p->p2 = p2_shipped();
+    pairs_set_networks(p, NETWORKS_AUTO);
     p->index = map_create();
     p->memory = mem_array(struct pairs_memory, PAIRS_MAX);
     p->limit = PAIRS_MAX;
@@ -47,6 +46,16 @@ void pairs_destroy(struct pairs *p)
     pair_replay_fini(&p->replay);
     free(p->memory);
     free(p);
+}
+
+void pairs_set_networks(struct pairs *p, enum network_choice choice)
+{
+    enum set_reader_kind kind = network_choice_kind(choice);
+
+    attention_destroy(p->p1);
+    attention_destroy(p->p2);
+    p->p1 = p1_shipped(kind);
+    p->p2 = p2_shipped(kind);
 }
 
 struct pairs *pairs_dup(const struct pairs *p)
@@ -350,8 +359,10 @@ static void code_observations(struct pairs *p, struct codec *c)
     vec_free(&all);
 }
 
+/* The network of another architecture is passed over: the shipped one stays. */
 static void code_network(struct attention *net, struct codec *c)
 {
+    int kind = (int)net->alike.kind;
     struct str blob = {0};
     struct err err = {0};
     size_t size;
@@ -359,11 +370,13 @@ static void code_network(struct attention *net, struct codec *c)
     /* A network that is not finite is not worth keeping: the shipped one then stays. */
     if (c->out && weights_encode(net->params, "", &blob, &err) < 0)
         str_clear(&blob);
+    codec_int(c, &kind, 0, SET_READER_KINDS - 1);
     size = codec_count(c, blob.length, WEIGHTS_MAX_BYTES, 1);
     if (c->out) {
         bytes_put(c->out, str_text(&blob), size);
     } else if (!c->in->bad && size > 0) {
-        if (weights_decode(net->params, c->in->at, size, &err) < 0)
+        if (kind == (int)net->alike.kind &&
+            weights_decode(net->params, c->in->at, size, &err) < 0)
             c->in->bad = true;
         c->in->at += size;
         c->in->left -= size;

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "model/blend.h"
+#include "model/network_choice.h"
 #include "model/network_progress.h"
 #include "model/pair_replay.h"
 #include "nn/attention.h"
@@ -60,6 +61,9 @@ struct pairs_guess {
 
 struct pairs *pairs_create(void);
 void pairs_destroy(struct pairs *pairs); /* NULL is fine */
+
+/* P1 and P2 of another architecture, as they ship. */
+void pairs_set_networks(struct pairs *pairs, enum network_choice choice);
 
 /* For who studies it away from the loop: everything but which cells there are. */
 struct pairs *pairs_dup(const struct pairs *pairs);

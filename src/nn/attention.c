@@ -25,10 +25,18 @@ enum { HEADS = ATTENTION_HEADS, INPUTS = ATTENTION_INPUTS };
 #define SPREAD_MIN  1e-4f /* of a weighed variance */
 #define CHUNK       256
 
-static const int alike_widths[] = {ATTENTION_ALIKE, 24, 24, HEADS};
 static const int cell_widths[] = {INPUTS, 48, 32, 2};
 
-struct attention *attention_create(const char *name, struct rng *rng)
+/* What answers quickly, of the parameters as they are. */
+static void pack(struct attention *net)
+{
+    if (net->alike.kind == SET_READER_FF)
+        net->alike_infer = infer_create(&net->alike.mlp, net->params);
+    net->cell_infer = infer_create(&net->cell, net->params);
+}
+
+struct attention *attention_create(const char *name, enum set_reader_kind kind,
+                                   struct rng *rng)
 {
     struct attention *net = mem_new(struct attention);
     char part[PARAMS_NAME_SIZE];
@@ -36,7 +44,7 @@ struct attention *attention_create(const char *name, struct rng *rng)
 
     net->params = params_create();
     snprintf(part, sizeof(part), "%s.alike", name);
-    mlp_init(&net->alike, net->params, part, alike_widths, 4, rng);
+    set_reader_init(&net->alike, net->params, part, kind, ATTENTION_ALIKE, HEADS, rng);
     snprintf(part, sizeof(part), "%s.cell", name);
     mlp_init(&net->cell, net->params, part, cell_widths, 4, rng);
     snprintf(part, sizeof(part), "%s.none", name);
@@ -48,8 +56,7 @@ struct attention *attention_create(const char *name, struct rng *rng)
     last = params_value(net->params, net->cell.layers[2].weight);
     for (int i = 0; i < cell_widths[2] * cell_widths[3]; i++)
         last[i] *= (nn_real)0.1; /* start close to what the heads say */
-    net->alike_infer = infer_create(&net->alike, net->params);
-    net->cell_infer = infer_create(&net->cell, net->params);
+    pack(net);
     return net;
 }
 
@@ -68,8 +75,7 @@ struct attention *attention_dup(const struct attention *net)
     struct attention *copy = mem_dup(net, 1, sizeof(*net));
 
     copy->params = params_dup(net->params);
-    copy->alike_infer = infer_create(&copy->alike, copy->params);
-    copy->cell_infer = infer_create(&copy->cell, copy->params);
+    pack(copy);
     return copy;
 }
 
@@ -77,8 +83,7 @@ void attention_repack(struct attention *net)
 {
     infer_destroy(net->alike_infer);
     infer_destroy(net->cell_infer);
-    net->alike_infer = infer_create(&net->alike, net->params);
-    net->cell_infer = infer_create(&net->cell, net->params);
+    pack(net);
 }
 
 void attention_case_fini(struct attention_case *c)
@@ -192,6 +197,22 @@ static nn_real mean_of(const struct attention_case *c, const struct passed *p,
            (nn_real)MEAN_SCALE * y[0];
 }
 
+/* out (known, HEADS). */
+static void score(const struct attention *net, const struct attention_case *c,
+                  nn_real *out)
+{
+    struct set_reader_batch *batch;
+
+    if (net->alike_infer) {
+        infer_run(net->alike_infer, c->alike, (size_t)c->known, out);
+        return;
+    }
+    batch = set_reader_batch_create(&net->alike);
+    memcpy(out, set_reader_forward(batch, net->params, c->alike, &c->known, 1),
+           (size_t)c->known * HEADS * sizeof(*out));
+    set_reader_batch_destroy(batch);
+}
+
 void attention_answer(const struct attention *net, const struct attention_case *c,
                       struct attention_guess *out)
 {
@@ -201,7 +222,7 @@ void attention_answer(const struct attention *net, const struct attention_case *
     struct passed p;
 
     passed_init(&p, c);
-    infer_run(net->alike_infer, c->alike, (size_t)c->known, logits);
+    score(net, c, logits);
     weigh(logits, params_value(net->params, net->none), c->known, &p);
     gather(c, gate, &p);
     for (int at = 0; at < c->cells; at += CHUNK) {
@@ -225,7 +246,8 @@ void attention_answer(const struct attention *net, const struct attention_case *
 
 struct attention_trainer {
     struct attention *net;
-    struct mlp_batch *alike, *cell;
+    struct set_reader_batch *alike;
+    struct mlp_batch *cell;
     struct adam *adam;
 };
 
@@ -235,7 +257,7 @@ struct attention_trainer *attention_trainer_create(struct attention *net, double
     struct attention_trainer *t = mem_new(struct attention_trainer);
 
     t->net = net;
-    t->alike = mlp_batch_create(&net->alike);
+    t->alike = set_reader_batch_create(&net->alike);
     t->cell = mlp_batch_create(&net->cell);
     t->adam = adam_create(net->params, (struct adam_options){.learning_rate = rate,
                                                              .total_steps = steps,
@@ -247,7 +269,7 @@ void attention_trainer_destroy(struct attention_trainer *t)
 {
     if (!t)
         return;
-    mlp_batch_destroy(t->alike);
+    set_reader_batch_destroy(t->alike);
     mlp_batch_destroy(t->cell);
     adam_destroy(t->adam);
     free(t);
@@ -383,9 +405,12 @@ double attention_gradient(struct attention_trainer *t,
     nn_real *by_x = mem_array(nn_real, rows * INPUTS + 1);
     nn_real *by_y = mem_array(nn_real, 2 * rows + 1);
     nn_real *by_mean = mem_array(nn_real, rows + 1);
+    int *lengths = mem_array(int, count + 1);
     double loss;
 
-    logits = mlp_forward(t->alike, params, alike, (int)known);
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = cases[i]->known;
+    logits = set_reader_forward(t->alike, params, alike, lengths, count);
     for (size_t i = 0; i < count; i++) {
         const struct attention_case *c = cases[i];
 
@@ -412,7 +437,7 @@ double attention_gradient(struct attention_trainer *t,
         row += (size_t)c->cells;
         passed_fini(&passed[i]);
     }
-    mlp_backward(t->alike, params, by_logits, NULL);
+    set_reader_backward(t->alike, params, by_logits);
     free(passed);
     free(alike);
     free(x);
@@ -420,6 +445,7 @@ double attention_gradient(struct attention_trainer *t,
     free(by_x);
     free(by_y);
     free(by_mean);
+    free(lengths);
     return loss;
 }
 

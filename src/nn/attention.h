@@ -9,7 +9,7 @@
  * names and no number of types or jobs.  model/p1.c and p2.c say what both parts see. */
 #pragma once
 
-#include "nn/mlp.h"
+#include "nn/set_reader.h"
 
 #define ATTENTION_ALIKE  16 /* numbers a known job */
 #define ATTENTION_ABOUT  26 /* numbers a cell */
@@ -20,9 +20,10 @@ struct infer;
 
 struct attention {
     struct params *params; /* after a change of these: attention_repack() */
-    struct mlp alike, cell;
+    struct set_reader alike;
+    struct mlp cell;
     int none, gate; /* parameters: weight of no job; of the heads and the measurements */
-    struct infer *alike_infer, *cell_infer;
+    struct infer *alike_infer, *cell_infer; /* alike_infer: NULL unless feed-forward */
 };
 
 struct attention_residual {
@@ -48,8 +49,10 @@ struct attention_guess {
     double mean, sd;
 };
 
-/* Random start; name ("p1", "p2") heads the parameters. */
-struct attention *attention_create(const char *name, struct rng *rng);
+/* Random start; name ("p1", "p2") heads the parameters, kind says how known jobs are
+ * read. */
+struct attention *attention_create(const char *name, enum set_reader_kind kind,
+                                   struct rng *rng);
 void attention_destroy(struct attention *net); /* NULL is fine */
 struct attention *attention_dup(const struct attention *net);
 void attention_repack(struct attention *net);

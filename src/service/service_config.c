@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "http/api.h"
 #include "loop/loop_settings.h"
+#include "model/network_choice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,6 +129,10 @@ static const struct config_key learning_keys[] = {
         BOOL, "share_between_users", IN(learning, share_between_users), "true",
         "what a user's jobs measured informs other users' jobs of the same family, "
         "as far as their measurements agree"),
+    CONFIG_ONE_OF("model", IN(learning, model), network_choice_names, "auto",
+                  "architecture of P1 and P2, the networks behind estimates; auto: the "
+                  "best on tables kept aside; what a network of another one learned is "
+                  "not carried over"),
     {0},
 };
 
@@ -373,7 +378,9 @@ struct sim_engine_options service_config_sim(const struct service_config *config
 struct learned_options service_config_learned(const struct service_config *config)
 {
     return (struct learned_options){
-        .seed = 1, .keep_users_apart = !config->learning.share_between_users};
+        .seed = 1,
+        .networks = (enum network_choice)config->learning.model,
+        .keep_users_apart = !config->learning.share_between_users};
 }
 
 struct loop_options service_config_loop(const struct service_config *c)

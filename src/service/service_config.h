@@ -48,6 +48,7 @@ struct service_planner_config {
 
 struct service_learning_config {
     bool share_between_users;
+    int model; /* enum network_choice */
 };
 
 struct service_guard_config {

@@ -365,6 +365,34 @@ static void a_lesson_gives_what_adapting_in_place_gives(void **state)
     other.ops->destroy(other.self);
 }
 
+/* `learning.model` was changed: all is known but what the other networks had learned. */
+static void another_architecture_takes_over_what_was_measured(void **state)
+{
+    struct fixture *f = *state;
+    struct gpu_sheet sheets[3] = {*gpu_find("k80"), *gpu_find("p100"), *gpu_find("v100")};
+    struct model other = learned_create(
+        sheets, 3, &(struct learned_options){.seed = 1, .networks = NETWORKS_GRU});
+    const struct learned *l = other.self;
+    struct prediction p = ask(&f->model, &f->jobs[1], NULL, 2), q;
+    unsigned char *bytes;
+    size_t count;
+
+    learned_save(f->model.self, &bytes, &count);
+    assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
+    q = ask(&other, &f->jobs[1], NULL, 2);
+    same(&p.rate[0], &q.rate[0]);
+    assert_int_equal(l->classes->pairs->p1->alike.kind, SET_READER_GRU);
+    assert_int_equal(l->classes->pairs->p2->alike.kind, SET_READER_GRU);
+    q = ask(&other, &f->jobs[1], &f->jobs[4], 2);
+    assert_true(isfinite(q.rate[0].value) && q.rate[0].value > 0);
+    free(bytes);
+    fixture_lesson(other.self);
+    learned_save(other.self, &bytes, &count);
+    assert_int_equal(learned_load(other.self, bytes, count, NULL), 0);
+    free(bytes);
+    other.ops->destroy(other.self);
+}
+
 /* Thousands of kinds of jobs: memory stays bounded, and those that are here are known. */
 static void classes_nobody_uses_are_forgotten(void **state)
 {
@@ -408,6 +436,7 @@ int main(void)
         CASE(another_cluster_is_refused),
         CASE(a_lesson_is_studied_while_the_loop_goes_on),
         CASE(a_lesson_gives_what_adapting_in_place_gives),
+        CASE(another_architecture_takes_over_what_was_measured),
         CASE(classes_nobody_uses_are_forgotten),
     };
 

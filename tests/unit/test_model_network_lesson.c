@@ -152,7 +152,7 @@ static void few_families_teach_nothing(void **state)
 static void the_model_takes_what_its_copy_learned(void **state)
 {
     struct pairs *p = create();
-    struct attention *shipped = p1_shipped();
+    struct attention *shipped = p1_shipped(SET_READER_FF);
     struct learned_lesson *lesson;
 
     (void)state;

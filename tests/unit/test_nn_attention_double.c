@@ -44,7 +44,7 @@ static void draw_case(struct attention_case *c, int shown, struct rng *rng)
                     (struct attention_residual){r, q, 0.5 * rng_normal(rng)};
 }
 
-static void gradient_is_that_of_finite_differences(void **state)
+static void check_gradient(enum set_reader_kind kind)
 {
     struct attention_case cases[CASES], *batch[CASES];
     struct attention_trainer *trainer;
@@ -53,9 +53,8 @@ static void gradient_is_that_of_finite_differences(void **state)
     struct rng rng;
     double largest = 0;
 
-    (void)state;
     rng_init(&rng, 3);
-    net = attention_create("p2", &rng);
+    net = attention_create("p2", kind, &rng);
     for (size_t i = 0; i < net->params->count; i++)
         net->params->value[i] += 0.2 * rng_normal(&rng);
     for (int i = 0; i < CASES; i++) {
@@ -77,8 +76,8 @@ static void gradient_is_that_of_finite_differences(void **state)
         net->params->value[i] = kept;
         numeric = (above - below) / (2 * STEP);
         if (!(fabs(numeric - gradient[i]) < 1e-4 * (1e-2 + fabs(numeric))))
-            fail_msg("parameter %zu: %.10g, by differences %.10g", i, gradient[i],
-                     numeric);
+            fail_msg("%s, parameter %zu: %.10g, by differences %.10g",
+                     set_reader_names[kind], i, gradient[i], numeric);
         largest = fmax(largest, fabs(gradient[i]));
     }
     assert_true(largest > 1e-2);
@@ -87,6 +86,13 @@ static void gradient_is_that_of_finite_differences(void **state)
         attention_case_fini(&cases[i]);
     attention_trainer_destroy(trainer);
     attention_destroy(net);
+}
+
+static void gradients_are_those_of_finite_differences(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < SET_READER_KINDS; kind++)
+        check_gradient((enum set_reader_kind)kind);
 }
 
 static void without_known_jobs_there_is_an_answer(void **state)
@@ -98,21 +104,23 @@ static void without_known_jobs_there_is_an_answer(void **state)
 
     (void)state;
     rng_init(&rng, 4);
-    net = attention_create("p1", &rng);
     draw_case(&c, 0, &rng);
     c.known = 0;
     c.residual_count = 0;
-    attention_answer(net, &c, out);
-    for (int q = 0; q < CELLS; q++)
-        assert_true(isfinite(out[q].mean) && out[q].sd > 0);
+    for (int kind = 0; kind < SET_READER_KINDS; kind++) {
+        net = attention_create("p1", (enum set_reader_kind)kind, &rng);
+        attention_answer(net, &c, out);
+        for (int q = 0; q < CELLS; q++)
+            assert_true(isfinite(out[q].mean) && out[q].sd > 0);
+        attention_destroy(net);
+    }
     attention_case_fini(&c);
-    attention_destroy(net);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(gradients_are_those_of_finite_differences),
         cmocka_unit_test(without_known_jobs_there_is_an_answer),
     };
 

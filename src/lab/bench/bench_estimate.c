@@ -254,7 +254,7 @@ static void draw_case(struct estimate_bench *b, int cells, struct attention_case
 static struct timing network_time(struct estimate_bench *b)
 {
     int count = (b->jobs - 1) * b->gpus;
-    struct attention *net = p2_shipped();
+    struct attention *net = p2_shipped(network_choice_kind(NETWORKS_AUTO));
     struct attention_guess *out = mem_array(struct attention_guess, (size_t)count + 1);
     struct stopwatch watch = {.runs = 0};
     struct attention_case c;
@@ -273,7 +273,7 @@ static struct timing network_time(struct estimate_bench *b)
 
 static struct timing train_step_time(struct estimate_bench *b)
 {
-    struct attention *net = p2_shipped();
+    struct attention *net = p2_shipped(network_choice_kind(NETWORKS_AUTO));
     struct attention_trainer *trainer = attention_trainer_create(net, 1e-4, 0);
     struct attention_case games[GAMES], *batch[GAMES];
     struct stopwatch watch = {.runs = 0};

@@ -25,7 +25,9 @@ static const struct option_spec options[] = {
         "predicts watts",
         .default_text = "lofo"),
     OPT(struct eval_options, arch, STRING, "arch", 'a', "NAME",
-        "only blend, core, networks or baseline; all leaves each part out in turn too"),
+        "only blend, core, networks or baseline; all leaves each part out in turn too, "
+        "models compares P1 and P2 in each architecture as they ship, alone and in the "
+        "blend"),
     OPT(struct eval_options, seed, U64, "seed", 's', "N", "seed of all draws",
         .default_text = "1"),
     OPT(struct eval_options, seeds, INT, "seeds", 0, "N",

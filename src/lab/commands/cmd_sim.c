@@ -106,6 +106,7 @@ static int fill_options(const struct sim_args *args, const struct slurm *slurm,
         return -1;
     o->sim.node_mtbf_s = args->mtbf_s;
     o->sim.noise_sd = args->noise;
+    o->sim.networks = (enum network_choice)args->model;
     o->sim.gang_interference = args->gang_interference < 1 ? args->gang_interference : 0;
     o->sim.cap_steepness =
         args->cap_steepness < 1 || args->cap_steepness > 1 ? args->cap_steepness : 0;

@@ -1,6 +1,7 @@
 /* cmd_train.c - corgi train: the networks that ship, from the synthetic world alone
  *
- * Trains alone, p1 and p2, writes DIR/NAME.bin of each and prints held-out errors. */
+ * Trains alone, and p1 and p2 in each architecture from the same games with as many
+ * steps, writes DIR/NAME.bin of each and prints held-out errors. */
 #include "corgi/commands.h"
 
 #include "base/file.h"
@@ -31,6 +32,7 @@ struct train_args {
     uint64_t seed;
     int worlds;          /* 0: ALONE_WORLDS */
     int steps;           /* likewise */
+    const char *model;   /* architecture of P1 and P2; NULL: all */
     const char *compare; /* only say where this table lies among the worlds */
 };
 
@@ -45,6 +47,8 @@ static const struct option_spec options[] = {
     OPT(struct train_args, steps, INT, "steps", 0, "N",
         "steps of each network; 0 is what the shipped weights took", .min = 0,
         .max = 10000000, .default_text = "0"),
+    OPT(struct train_args, model, STRING, "model", 'm', "NAME",
+        "only P1 and P2 of this architecture: ff, gru or transformer"),
     OPT(struct train_args, compare, STRING, "compare", 0, "FILE",
         "train nothing: say where this measured table lies among the worlds P1 and P2 "
         "learn from"),
@@ -180,29 +184,52 @@ static void report_network(const struct attention *net, const char *name,
             error / (double)cells, start / (double)cells, cells);
 }
 
+/* The file of a network, without the end; also the head of its line. */
+static void name_network(char *name, size_t size, bool refined, int kind)
+{
+    snprintf(name, size, "%s%s%s", refined ? "p2" : "p1",
+             kind == SET_READER_FF ? "" : "-",
+             kind == SET_READER_FF ? "" : set_reader_names[kind]);
+}
+
+static int train_one(bool refined, enum set_reader_kind kind,
+                     const struct train_games *games, const struct train_games *test,
+                     const struct train_args *o, FILE *out, struct err *err)
+{
+    struct attention *net;
+    struct rng rng;
+    char name[32];
+    int rc;
+
+    name_network(name, sizeof(name), refined, (int)kind);
+    rng_stream(&rng, o->seed, 60 + (uint64_t)refined);
+    net = attention_create(refined ? "p2" : "p1", kind, &rng);
+    train_network(net, games, name, o);
+    report_network(net, name, test, out);
+    rc = save(net->params, o, name, err);
+    attention_destroy(net);
+    return rc;
+}
+
+/* All architectures from the same games, with as many steps. */
 static int train_pairs(bool refined, const struct train_args *o, FILE *out,
                        struct err *err)
 {
-    int worlds = o->worlds > 0 ? o->worlds : PAIRS_WORLDS, rc;
-    const char *name = refined ? "p2" : "p1";
+    int worlds = o->worlds > 0 ? o->worlds : PAIRS_WORLDS, rc = 0;
     struct train_games games, test;
     struct progress progress;
     const struct train_listener listener = {progress_show, &progress};
-    struct attention *net;
-    struct rng rng;
 
-    rng_stream(&rng, o->seed, 60 + (uint64_t)refined);
-    net = attention_create(name, &rng);
     progress_init_stderr(&progress, "drawing synthetic worlds");
     train_games_init(&games, worlds, refined, o->seed, &listener);
     train_games_init(&test, worlds / 20 + 1, refined, o->seed + 1000, &listener);
     progress_end(&progress);
-    train_network(net, &games, name, o);
-    report_network(net, name, &test, out);
-    rc = save(net->params, o, name, err);
+    for (int kind = 0; kind < SET_READER_KINDS && rc == 0; kind++)
+        if (!o->model || kind == set_reader_find(o->model))
+            rc = train_one(refined, (enum set_reader_kind)kind, &games, &test, o, out,
+                           err);
     train_games_fini(&games);
     train_games_fini(&test);
-    attention_destroy(net);
     return rc;
 }
 
@@ -253,7 +280,10 @@ static int run(struct command_call *call)
         rc = err_set(&err, ERR_LIMIT, "the path %.40s... is too long", args->out);
     else if (args->compare)
         rc = compare(args, stdout, &err);
-    else if ((rc = train_alone(args, stdout, &err)) == 0 &&
+    else if (args->model && set_reader_find(args->model) < 0)
+        rc = err_set(&err, ERR_USAGE, "no model '%.40s': ff, gru or transformer",
+                     args->model);
+    else if ((args->model || (rc = train_alone(args, stdout, &err)) == 0) &&
              (rc = train_pairs(false, args, stdout, &err)) == 0)
         rc = train_pairs(true, args, stdout, &err);
     return rc < 0 ? command_failed(call, &err) : 0;

@@ -7,6 +7,7 @@
 #include "lab/policy/policy.h"
 #include "lab/sim/scenario.h"
 #include "lab/traces/arrivals.h"
+#include "model/network_choice.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -104,6 +105,9 @@ const struct option_spec sim_options[] = {
         "mean time between failures of a node; 0 is never", .default_text = "60d"),
     OPT(struct sim_args, noise, DOUBLE, "noise", 0, "SD", "of measured rates, as a share",
         .min = 0, .max = 1, .default_text = "0.03"),
+    OPT(struct sim_args, model, CHOICE, "model", 0, "NAME",
+        "architecture of P1 and P2: auto, ff, gru or transformer",
+        .choices = network_choice_names, .default_text = "auto"),
     OPT(struct sim_args, gang_interference, DOUBLE, "gang-interference", 0, "FACTOR",
         "two gangs that share really run at this factor of what is known of jobs on one "
         "GPU",

@@ -37,6 +37,7 @@ struct sim_args {
     double days;
     int limit;
     double mtbf_s;
+    int model; /* enum network_choice */
     double noise, gang_interference, cap_steepness;
     double until_s;
     bool check;

@@ -213,8 +213,12 @@ static bool wanted(const struct eval_options *o, const char *method)
     if (str_starts(method, "baseline:"))
         return true;
     if (!o->arch || !strcmp(o->arch, "all"))
-        return o->arch || !strcmp(method, "blend") || !strcmp(method, "core") ||
+        return (o->arch && strncmp(method, "model ", 6) != 0) ||
+               !strcmp(method, "blend") || !strcmp(method, "core") ||
                !strcmp(method, "networks");
+    if (!strcmp(o->arch, "models"))
+        return !strcmp(method, "blend") || str_starts(method, "model ") ||
+               str_starts(method, "blend with");
     return !strcmp(o->arch, method);
 }
 
@@ -233,7 +237,8 @@ static size_t choose_methods(const struct eval_options *o, struct method *chosen
 
 static int check(const struct eval_options *o, struct err *err)
 {
-    static const char *const archs[] = {"blend", "core", "networks", "all", "baseline"};
+    static const char *const archs[] = {"blend", "core",   "networks",
+                                        "all",   "models", "baseline"};
 
     if (!o->throughputs)
         return err_set(err, ERR_USAGE, "name a table with --throughputs");

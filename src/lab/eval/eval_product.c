@@ -7,15 +7,21 @@
 
 #include "base/mem.h"
 #include "model/learned_lesson.h"
+#include "model/p2.h"
 #include "model/pairs_game.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct networks {
+    struct attention *p1, *p2;
+};
+
 struct fold_fit {
     struct pairs *pairs;
-    struct pairs_game **games; /* (jobs) made when first asked for */
+    struct networks shipped[SET_READER_KINDS]; /* when first asked for */
+    struct pairs_game **games;                 /* (jobs) made when first asked for */
     int jobs;
 };
 
@@ -25,6 +31,10 @@ void fold_fit_destroy(struct fold_fit *fit)
         return;
     for (int j = 0; j < fit->jobs; j++)
         pairs_game_destroy(fit->games[j]);
+    for (int kind = 0; kind < SET_READER_KINDS; kind++) {
+        attention_destroy(fit->shipped[kind].p1);
+        attention_destroy(fit->shipped[kind].p2);
+    }
     pairs_destroy(fit->pairs);
     free(fit->games);
     free(fit);
@@ -85,20 +95,28 @@ static struct fold_fit *fit_fold(const struct fold *fold)
 static const struct {
     const char *name;
     unsigned without; /* experts left out */
+    int kind;         /* networks as they ship; -1: as the fold's catalogue taught them */
 } variants[] = {
-    {"blend", 0},
-    {"core", ~(1u << BLEND_CORE)},
-    {"networks", ~(1u << BLEND_NETWORK)},
-    {"rows", ~(1u << BLEND_ROWS)},
-    {"without core", 1u << BLEND_CORE},
-    {"without networks", 1u << BLEND_NETWORK},
-    {"without rows", 1u << BLEND_ROWS},
-    {"without nearest", 1u << BLEND_COLUMN | 1u << BLEND_NEAREST},
+    {"blend", 0, -1},
+    {"core", ~(1u << BLEND_CORE), -1},
+    {"networks", ~(1u << BLEND_NETWORK), -1},
+    {"rows", ~(1u << BLEND_ROWS), -1},
+    {"without core", 1u << BLEND_CORE, -1},
+    {"without networks", 1u << BLEND_NETWORK, -1},
+    {"without rows", 1u << BLEND_ROWS, -1},
+    {"without nearest", 1u << BLEND_COLUMN | 1u << BLEND_NEAREST, -1},
+    {"without learning", 0, SET_READER_FF},
+    {"blend with gru", 0, SET_READER_GRU},
+    {"blend with transformer", 0, SET_READER_TRANSFORMER},
+    {"model ff", ~(1u << BLEND_NETWORK), SET_READER_FF},
+    {"model gru", ~(1u << BLEND_NETWORK), SET_READER_GRU},
+    {"model transformer", ~(1u << BLEND_NETWORK), SET_READER_TRANSFORMER},
 };
 
 struct product {
     const struct fold *fold;
     unsigned without;
+    int kind;
 };
 
 static void *fit(const struct fold *fold, const char *name)
@@ -110,6 +128,7 @@ static void *fit(const struct fold *fold, const char *name)
     while (strcmp(variants[at].name, name))
         at++;
     p->without = variants[at].without;
+    p->kind = variants[at].kind;
     if (!*fold->fit)
         *fold->fit = fit_fold(fold);
     return p;
@@ -131,12 +150,29 @@ static struct pairs_game *game_of(const struct fold *fold, int job)
     return fit->games[job];
 }
 
+/* The networks of a variant in place of the pairs' own, which are returned. */
+static struct networks use_networks(struct fold_fit *fit, int kind)
+{
+    struct networks own = {fit->pairs->p1, fit->pairs->p2};
+
+    if (kind < 0)
+        return own;
+    if (!fit->shipped[kind].p1)
+        fit->shipped[kind] = (struct networks){p1_shipped((enum set_reader_kind)kind),
+                                               p2_shipped((enum set_reader_kind)kind)};
+    fit->pairs->p1 = fit->shipped[kind].p1;
+    fit->pairs->p2 = fit->shipped[kind].p2;
+    return own;
+}
+
 static void predict(void *self, int job, const size_t *seen, size_t seen_count,
                     bool effect, struct guess *out)
 {
     struct product *p = self;
     size_t half = fold_half(p->fold), first = effect ? half : 0;
     struct pairs_game *game = game_of(p->fold, job);
+    struct fold_fit *fit = *p->fold->fit;
+    struct networks own;
     size_t *asked = mem_array(size_t, half + 1);
     double *values = mem_array(double, seen_count + 1);
     struct pairs_guess *guesses = mem_array(struct pairs_guess, half + 1);
@@ -145,8 +181,11 @@ static void predict(void *self, int job, const size_t *seen, size_t seen_count,
         asked[i] = first + i;
     for (size_t i = 0; i < seen_count; i++)
         values[i] = fold_value(p->fold, job, seen[i]);
-    (*p->fold->fit)->pairs->without = p->without;
+    fit->pairs->without = p->without;
+    own = use_networks(fit, p->kind);
     pairs_game_play(game, seen, values, seen_count, asked, half, guesses, NULL);
+    fit->pairs->p1 = own.p1;
+    fit->pairs->p2 = own.p2;
     for (size_t i = 0; i < half; i++)
         out[first + i] = (struct guess){guesses[i].mean, guesses[i].low, guesses[i].high};
     free(asked);
@@ -163,5 +202,11 @@ const struct method method_product[] = {
     {"without networks", fit, predict, free},
     {"without rows", fit, predict, free},
     {"without nearest", fit, predict, free},
+    {"without learning", fit, predict, free},
+    {"blend with gru", fit, predict, free},
+    {"blend with transformer", fit, predict, free},
+    {"model ff", fit, predict, free},
+    {"model gru", fit, predict, free},
+    {"model transformer", fit, predict, free},
     {NULL, NULL, NULL, NULL},
 };

@@ -43,6 +43,7 @@ static struct model learned_model(const struct sim *sim, const struct cluster *c
     const struct learned_options how = {
         .seed = sim->options->seed,
         .initial_only = sim->setup->model == SIM_MODEL_INITIAL,
+        .networks = sim->options->networks,
     };
 
     return learned_create(cluster->types, cluster->type_count, &how);

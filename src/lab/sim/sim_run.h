@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "loop/loop.h"
+#include "model/network_choice.h"
 #include "lab/sim/sim_meter.h"
 #include "lab/sim/quarter_stats.h"
 #include "lab/sim/sim_recording.h"
@@ -32,6 +33,7 @@ struct sim_options {
     double drift;    /* of rates over the days, see truth.h; 0: none */
     double alone_sd; /* hidden factors of each job, see truth.h */
     double beside_sd;
+    enum network_choice networks; /* architecture of P1 and P2 */
     bool record_sights; /* keep the errors of first estimates, see sim_recording.h */
     bool record_places; /* and who ran where */
     bool check;         /* look for broken rules at every event, see sim_check.h */
