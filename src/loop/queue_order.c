@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "loop/fair_share.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,11 +15,15 @@
 /* Whoever has devices, or gets some before others in this very order, counts as if it had
  * had them for so long: else all jobs of one user would go before all of another. */
 #define AHEAD_S 3600.0
+/* A deadline goes before the order of admission when a job could wait no longer than this
+ * and be done in time. */
+#define NEAR_S 14400.0
 
 struct queued {
     size_t at; /* in the input: the order of admission */
     double level;
-    int party; /* its user; 0 for all where there are no shares */
+    int party;      /* its user; 0 for all where there are no shares */
+    double slack_s; /* of a deadline that is near; infinite: none */
     int devices;
 };
 
@@ -44,6 +49,8 @@ static int by_level(const void *a, const void *b)
         return x->level > y->level ? -1 : 1;
     if (x->party != y->party)
         return x->party < y->party ? -1 : 1;
+    if (x->slack_s < y->slack_s || x->slack_s > y->slack_s)
+        return x->slack_s < y->slack_s ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
@@ -134,6 +141,14 @@ static double level_of(const struct optimize_input *in, const struct queue *q,
     return job->priority + floor(fmax(0, in->now_s - since_s) / AGEING_S);
 }
 
+/* What is lost already goes before nobody. */
+static double near_s(const struct job_status *status, double now_s)
+{
+    double slack_s = requirement_slack_s(status, now_s);
+
+    return slack_s < NEAR_S && status->job.need.deadline_s > now_s ? slack_s : INFINITY;
+}
+
 static void load_jobs(struct queue *q, const struct optimize_input *in)
 {
     for (size_t i = 0; i < in->job_count; i++) {
@@ -143,6 +158,7 @@ static void load_jobs(struct queue *q, const struct optimize_input *in)
             continue;
         vec_push(&q->jobs, (struct queued){.at = i,
                                            .level = level_of(in, q, job),
+                                           .slack_s = near_s(in->jobs[i], in->now_s),
                                            .devices = job->devices});
         if (q->parties)
             q->jobs.items[q->jobs.count - 1].party = party_of(q, in->shares, job->owner);

@@ -2,7 +2,8 @@
  *
  * Larger priorities first, and six hours of waiting count as a step of priority.  Among
  * equals whoever's user has had the least of the cluster, by the weights of users and
- * accounts (fair_share.h); of one user in the order of admission.  Where several users
+ * accounts (fair_share.h); of one user those whose deadline leaves little time, least
+ * first, then in the order of admission.  Where several users
  * wait, a wait counts from when one of the user's jobs last got devices: whoever is
  * served, if only by a small share, is not starved. */
 #pragma once

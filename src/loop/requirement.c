@@ -32,6 +32,19 @@ double requirement_rate_kept(const struct job_status *status, double now_s)
     return requirement_rate_now(status, now_s);
 }
 
+double requirement_slack_s(const struct job_status *status, double now_s)
+{
+    const struct job *job = &status->job;
+    double rate = status->pace.rate;
+
+    if (job->need.kind != NEED_DEADLINE)
+        return INFINITY;
+    if (!(rate > 0) && status->quoted.given)
+        rate = status->quoted.rate.value;
+    return job->need.deadline_s - now_s -
+           (rate > 0 ? fmax(0, job->total_steps - status->steps_done) / rate : 0);
+}
+
 double requirement_demand(const struct job_status *status)
 {
     if (status->job.kind != JOB_INFERENCE)

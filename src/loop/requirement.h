@@ -12,6 +12,11 @@ double requirement_rate_now(const struct job_status *status, double now_s);
  * place must have for a service's demand to grow. */
 double requirement_rate_kept(const struct job_status *status, double now_s);
 
+/* Seconds a job with a deadline could still wait and be done in time, at the rate it was
+ * measured or quoted at, else by the deadline alone; less than 0: it is late.  INFINITY:
+ * it has none. */
+double requirement_slack_s(const struct job_status *status, double now_s);
+
 /* Requests/s a service is asked for now, as far as is known; 0 for whoever works all the
  * time. */
 double requirement_demand(const struct job_status *status);

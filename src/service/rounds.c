@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "loop/cluster.h"
+#include "loop/requirement.h"
 #include "loop/unplaced.h"
 #include "service/daemon_metrics.h"
 #include "service/ledger.h"
@@ -224,6 +225,19 @@ static void add_share(const struct service *s, const struct standing *standing,
                  100 * standing->users[place].had, 100 * standing->users[place].due);
 }
 
+static void add_slack(const struct service *s, const struct record *r, char *text,
+                      size_t size)
+{
+    const struct job_status *status = loop_job(s->loop, r->id);
+    size_t used = strlen(text);
+    double slack_s = status ? requirement_slack_s(status, service_now_s(s)) : INFINITY;
+
+    if (isfinite(slack_s))
+        snprintf(text + used, size - used, "; its deadline %s %.1f h",
+                 slack_s >= 0 ? "leaves time to wait for" : "is missed by at least",
+                 fabs(slack_s) / 3600);
+}
+
 static void explain(const struct service *s, const struct standing *standing,
                     struct record *r, enum unplaced_reason reason)
 {
@@ -236,6 +250,7 @@ static void explain(const struct service *s, const struct standing *standing,
     unplaced_say(text, sizeof(text), reason, record_job(r), loop_cluster(s->loop));
     if (standing->count > 1 && reason == UNPLACED_CAPACITY)
         add_share(s, standing, r, text, sizeof(text));
+    add_slack(s, r, text, sizeof(text));
     if (strcmp(r->reason, text) != 0)
         record_explain(r, codes[reason], "%s", text);
 }

@@ -183,6 +183,37 @@ static void best_effort_is_not_stopped_for_ever(void **state)
     cluster_destroy(cluster);
 }
 
+/* Eight jobs of an hour on one GPU, the nearest deadline last in the order of admission:
+ * all can be kept, if those with the least time to wait go first. */
+static void deadlines_are_kept_by_who_can_wait_least(void **state)
+{
+    struct workload *w = fixture_workload();
+    struct cluster *cluster = fixture_cluster(world, 0, 1, 1);
+    struct sim_options o = options;
+    struct sim_result r;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        struct sim_request *q;
+
+        add(w, FIXTURE_LIGHT, 0, HOUR_S, 0);
+        q = &w->requests[i];
+        q->job.may_share = false;
+        q->job.need = (struct requirement){.kind = NEED_DEADLINE,
+                                           .deadline_s = (8 - i) * 1.25 * HOUR_S};
+    }
+    o.unquoted = w->count;
+    r = fixture_run("corgi", &o, world, w, cluster);
+    for (size_t i = 0; i < w->count; i++)
+        if (!(r.job_results[i].end_s <= w->requests[i].job.need.deadline_s))
+            fail_msg("job %zu is done after %.2f h, due after %.2f", i + 1,
+                     r.job_results[i].end_s / HOUR_S,
+                     w->requests[i].job.need.deadline_s / HOUR_S);
+    sim_result_fini(&r);
+    workload_destroy(w);
+    cluster_destroy(cluster);
+}
+
 #define TRACES 40
 
 static struct workload *draw_trace(uint64_t seed)
@@ -260,6 +291,7 @@ int main(void)
         cmocka_unit_test(single_jobs_do_not_wait_behind_gangs_beside_idle_devices),
         cmocka_unit_test(somebody_who_matters_less_is_stopped),
         cmocka_unit_test(best_effort_is_not_stopped_for_ever),
+        cmocka_unit_test(deadlines_are_kept_by_who_can_wait_least),
         cmocka_unit_test(waits_are_bounded_on_random_traces),
     };
 

@@ -172,6 +172,31 @@ static void a_user_that_is_served_does_not_age(void **state)
     assert_order("ba");
 }
 
+/* Of one user: a deadline that leaves little time first, the nearest of those; what is
+ * far off or lost waits for its turn. */
+static void a_near_deadline_goes_before_admission(void **state)
+{
+    static const double deadlines_h[] = {100, 3, 2, -1};
+    size_t order[JOBS];
+
+    (void)state;
+    add(ADA, JOB_WAITING);
+    for (int i = 0; i < 4; i++)
+        add(ADA, JOB_WAITING)->job.need = (struct requirement){
+            .kind = NEED_DEADLINE, .deadline_s = deadlines_h[i] * HOUR_S};
+    assert_int_equal(queue_order(&in, JOBS, order), 5);
+    assert_true(order[0] == 3 && order[1] == 2 && order[2] == 0 && order[3] == 1 &&
+                order[4] == 4);
+    /* It takes two hours and a half: half an hour is left to wait. */
+    jobs[2].job.total_steps = 100;
+    jobs[2].pace.rate = 100 / (2.5 * HOUR_S);
+    queue_order(&in, JOBS, order);
+    assert_true(order[0] == 2 && order[1] == 3);
+    add(BOB, JOB_WAITING); /* which changes nothing for another user */
+    fair_shares_use(shares, ADA, HOUR_S, HALF_LIFE_S, 0);
+    assert_order("baaaaa");
+}
+
 static void without_shares_admission_decides(void **state)
 {
     (void)state;
@@ -228,6 +253,7 @@ int main(void)
         TEST(an_account_is_served_as_one),
         TEST(priority_goes_before_shares),
         TEST(a_user_that_is_served_does_not_age),
+        TEST(a_near_deadline_goes_before_admission),
         TEST(without_shares_admission_decides),
         TEST(it_survives_being_kept),
     };

@@ -201,6 +201,24 @@ static void a_peek_is_a_read_that_books_nothing(void **state)
     assert_memory_equal(&peeked, &read, sizeof(read));
 }
 
+/* 20 s at 600 W more, a pause of 20 s, then 40 s at 300 W more: the worst minute begins
+ * 20 s before the pause, or ends with the last change. */
+static void the_peak_is_the_worst_of_all_minutes(void **state)
+{
+    struct bench *b = *state;
+    double idle = 200 + 4 * b->idle_watts;
+
+    cluster_seat(b->cluster, 0, 7);
+    meter_device(b->meter, 0, b->idle_watts, 0);
+    meter_device(b->meter, 0, b->idle_watts + 600, 100);
+    meter_device(b->meter, 0, b->idle_watts, 120);
+    assert_near(meter_read(b->meter, 130).peak_watts, idle + 600 * 20 / 60.0, 1e-9);
+    meter_device(b->meter, 0, b->idle_watts + 300, 140);
+    meter_device(b->meter, 0, b->idle_watts, 180);
+    assert_near(meter_read(b->meter, 300).peak_watts, idle + (600 + 300) * 20 / 60.0,
+                1e-9);
+}
+
 static void a_change_nobody_noted_is_stale(void **state)
 {
     struct bench *b = *state;
@@ -226,6 +244,7 @@ int main(void)
         METER_TEST(empty_nodes_are_free_after_the_last_arrival),
         METER_TEST(the_parts_sum_to_the_total_whatever_happens),
         METER_TEST(a_peek_is_a_read_that_books_nothing),
+        METER_TEST(the_peak_is_the_worst_of_all_minutes),
         METER_TEST(a_change_nobody_noted_is_stale),
     };
 

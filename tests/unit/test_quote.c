@@ -534,6 +534,36 @@ static void a_service_is_split_into_as_few_shares_as_can_be_promised(void **stat
     loop_destroy(s.loop);
 }
 
+/* The only fast devices are free after 100 s. */
+static void a_deadline_is_promised_only_if_the_wait_leaves_time(void **state)
+{
+    struct scene s;
+    struct job job = fixture_rate_job(9, 0);
+    struct quote q;
+
+    (void)state;
+    scene_init(&s);
+    for (uint64_t id = 1; id <= 4; id++) {
+        struct job taker = fixture_rate_job(id, 30);
+
+        taker.may_share = false;
+        taker.total_steps = 4000;
+        start(&s, taker, 0);
+    }
+    job.types_allowed = 1u << FAST;
+    job.total_steps = 2000; /* 50 s there */
+    job.need = (struct requirement){.kind = NEED_DEADLINE, .deadline_s = 1000};
+    q = decide(&s, &job);
+    assert_int_equal(q.verdict, QUOTE_QUEUED);
+    assert_non_null(strstr(q.reason, "min before its deadline"));
+    job.need.deadline_s = 70;
+    q = decide(&s, &job);
+    assert_int_equal(q.verdict, QUOTE_UNPROMISED);
+    assert_true(isnan(q.promised_rate));
+    assert_non_null(strstr(q.reason, "not promised: done 1 min after its deadline"));
+    loop_destroy(s.loop);
+}
+
 static void a_gang_that_finds_no_room_is_offered_fewer_gpus(void **state)
 {
     struct scene s;
@@ -617,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_start_nobody_can_know_is_not_told),
         cmocka_unit_test(neighbours_and_what_they_draw_already_are_part_of_the_quote),
         cmocka_unit_test(a_service_is_split_into_as_few_shares_as_can_be_promised),
+        cmocka_unit_test(a_deadline_is_promised_only_if_the_wait_leaves_time),
         cmocka_unit_test(a_gang_that_finds_no_room_is_offered_fewer_gpus),
         cmocka_unit_test(energy_follows_from_rate_watts_and_length),
         cmocka_unit_test(asking_changes_no_plan),

@@ -12,6 +12,7 @@ double measure_host_kwh(const struct sim_result *r);
 double measure_idle_kwh(const struct sim_result *r);
 double measure_asleep_kwh(const struct sim_result *r);
 double measure_wake_kwh(const struct sim_result *r);
+double measure_peak_watts(const struct sim_result *r);
 double measure_saved_kwh(const struct sim_result *r);
 double measure_saved_error_kwh(const struct sim_result *r);
 double measure_wh_per_work(const struct sim_result *r);

@@ -36,6 +36,7 @@ static const struct {
     {"idle_kwh", measure_idle_kwh, false, false},
     {"asleep_kwh", measure_asleep_kwh, false, false},
     {"wake_kwh", measure_wake_kwh, false, false},
+    {"peak_watts", measure_peak_watts, false, false},
     {"saved_kwh", measure_saved_kwh, false, false},
     {"saved_kwh_error", measure_saved_error_kwh, false, false},
     {"wh_per_reference_gpu_hour", measure_wh_per_work, false, false},

@@ -2,16 +2,27 @@
 #include "lab/sim/sim_meter.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "loop/cluster.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What one node draws now, by where it is booked. */
 struct node_draw {
     double device, host, idle, asleep, wake;
     int allocated, powered; /* devices */
 };
+
+/* What had been drawn in all when the power changed. */
+struct meter_mark {
+    double at_s, joules;
+};
+
+#define MINUTE_S   60.0
+#define MARKS_LEFT 4096 /* behind the first, before the others are moved there */
 
 struct meter {
     const struct cluster *cluster;
@@ -22,6 +33,8 @@ struct meter {
     double power_since_s;
     bool empty_is_free;
     struct meter_totals totals;
+    vec_of(struct meter_mark) marks; /* of a minute and a little more, from first on */
+    size_t first;
 };
 
 static double draw_watts(const struct node_draw *d)
@@ -70,6 +83,7 @@ struct meter *meter_create(const struct cluster *cluster, double now_s)
     m->draws = mem_array(struct node_draw, (size_t)cluster->node_count);
     m->since_s = mem_array(double, (size_t)cluster->node_count);
     m->power_since_s = now_s;
+    vec_push(&m->marks, (struct meter_mark){now_s, 0});
     for (int d = 0; d < cluster->device_count; d++)
         m->device_watts[d] = cluster->types[cluster->devices[d].type].idle_watts;
     for (int n = 0; n < cluster->node_count; n++) {
@@ -87,6 +101,7 @@ void meter_destroy(struct meter *m)
     free(m->device_watts);
     free(m->draws);
     free(m->since_s);
+    vec_free(&m->marks);
     free(m);
 }
 
@@ -109,10 +124,51 @@ static void book_node(struct meter *m, int n, double now_s)
     m->since_s[n] = now_s;
 }
 
+/* Drawn until then, which is between two marks from `first` on. */
+static double joules_at(const struct meter *m, double at_s)
+{
+    const struct meter_mark *a = &m->marks.items[m->first], *b = a + 1;
+
+    while (b->at_s < at_s)
+        a = b++;
+    return a->joules + (b->joules - a->joules) * (at_s - a->at_s) / (b->at_s - a->at_s);
+}
+
+static void note_minute(struct meter *m, double from_s)
+{
+    double drawn = joules_at(m, from_s + MINUTE_S) - joules_at(m, from_s);
+
+    m->totals.peak_watts = fmax(m->totals.peak_watts, drawn / MINUTE_S);
+}
+
+/* The mean over a minute is largest where the minute begins or ends with a change. */
+static void note_peak(struct meter *m, double now_s)
+{
+    if (!(now_s > m->marks.items[m->marks.count - 1].at_s))
+        return;
+    vec_push(&m->marks, (struct meter_mark){now_s, m->totals.total_j});
+    while (m->marks.count - m->first > 2 &&
+           m->marks.items[m->first].at_s + MINUTE_S <= now_s) {
+        note_minute(m, m->marks.items[m->first].at_s);
+        if (m->marks.items[m->first + 1].at_s + MINUTE_S > now_s)
+            break;
+        m->first++;
+    }
+    if (m->marks.items[m->first].at_s + MINUTE_S <= now_s)
+        note_minute(m, now_s - MINUTE_S);
+    if (m->first >= MARKS_LEFT) {
+        memmove(m->marks.items, m->marks.items + m->first,
+                (m->marks.count - m->first) * sizeof(*m->marks.items));
+        m->marks.count -= m->first;
+        m->first = 0;
+    }
+}
+
 static void book_total(struct meter *m, double now_s)
 {
     m->totals.total_j += m->power_watts * (now_s - m->power_since_s);
     m->power_since_s = now_s;
+    note_peak(m, now_s);
 }
 
 void meter_node(struct meter *m, int node, double now_s)

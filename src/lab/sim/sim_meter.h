@@ -16,6 +16,7 @@ struct meter_totals {
     double total_j;     /* integrated on its own */
     double allocated_s; /* device-seconds with at least one job */
     double powered_s;   /* device-seconds in nodes awake or waking */
+    double peak_watts;  /* largest mean over any minute; as of meter_read() */
 };
 
 struct meter;

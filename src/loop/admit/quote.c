@@ -336,6 +336,33 @@ void quote_set_energy(struct quote *q, const struct job *job)
     q->end_s = q->start_s + seconds;
 }
 
+static void add_spare(struct quote *q, const char *what, double minutes)
+{
+    size_t used = strlen(q->reason);
+
+    snprintf(q->reason + used, sizeof(q->reason) - used,
+             "; %sdone %.0f min %s its deadline", what, fabs(minutes),
+             minutes < 0 ? "after" : "before");
+}
+
+/* A place that keeps the rate is not enough if it is free too late. */
+static void judge_deadline(const struct job *job, struct quote *q)
+{
+    double spare_min = (job->need.deadline_s - q->end_s) / 60;
+
+    if (job->need.kind != NEED_DEADLINE || !isfinite(spare_min) ||
+        (q->verdict != QUOTE_ACCEPTED && q->verdict != QUOTE_QUEUED))
+        return;
+    if (spare_min >= 0) {
+        add_spare(q, "", spare_min);
+    } else if (q->verdict == QUOTE_QUEUED) {
+        q->verdict = QUOTE_UNPROMISED;
+        q->promised_rate = NAN;
+        q->offer_count = 0;
+        add_spare(q, "not promised: ", spare_min);
+    }
+}
+
 static void quote_one(const struct quote_ground *ground, const struct job *job,
                       struct quote *q)
 {
@@ -370,6 +397,7 @@ static void quote_one(const struct quote_ground *ground, const struct job *job,
         queue_it(&f, &offer, q);
     }
     quote_set_energy(q, job);
+    judge_deadline(job, q);
 }
 
 static bool can_be_kept(const struct quote *q)
