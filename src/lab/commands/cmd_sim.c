@@ -113,6 +113,7 @@ static int fill_options(const struct sim_args *args, const struct slurm *slurm,
     o->sim.limit_s = args->until_s;
     o->sim.check = args->check;
     o->record = args->out != NULL;
+    o->bound = args->bound;
     o->seeds = args->seeds                        ? args->seeds
                : args->trace || o->scenario.as_is ? 1
                                                   : builtin->seeds;

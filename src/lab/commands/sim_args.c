@@ -129,6 +129,8 @@ const struct option_spec sim_options[] = {
         .default_text = "0"),
     OPT(struct sim_args, check, FLAG, "check", 0, NULL,
         "debug: look for broken rules at every event and end with the first one"),
+    OPT(struct sim_args, bound, FLAG, "bound", 0, NULL,
+        "also prove an energy that no plan stays below, and put it into the JSON"),
     OPT(struct sim_args, timings, FLAG, "timings", 0, NULL,
         "put decision times into the JSON, which then differs from run to run"),
     OPT(struct sim_args, json, FLAG, "json", 'j', NULL, "print JSON instead of a table"),

@@ -41,6 +41,7 @@ struct sim_args {
     double noise, gang_interference, cap_steepness;
     double until_s;
     bool check;
+    bool bound;
     bool timings;
     bool json;
 };

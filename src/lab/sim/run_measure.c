@@ -26,6 +26,8 @@ static double percent(double log_error)
     }
 
 MEASURE(energy_kwh, KWH(r->energy.total_j))
+MEASURE(bound_kwh, KWH(r->bound_j))
+MEASURE(above_bound, 100 * (r->energy.total_j / r->bound_j - 1))
 MEASURE(device_kwh, KWH(r->energy.device_j))
 MEASURE(host_kwh, KWH(r->energy.host_j))
 MEASURE(idle_kwh, KWH(r->energy.idle_j))

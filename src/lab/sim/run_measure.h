@@ -7,6 +7,8 @@
 typedef double measure(const struct sim_result *r);
 
 double measure_energy_kwh(const struct sim_result *r);
+double measure_bound_kwh(const struct sim_result *r);   /* NaN: not asked for */
+double measure_above_bound(const struct sim_result *r); /* percent */
 double measure_device_kwh(const struct sim_result *r);
 double measure_host_kwh(const struct sim_result *r);
 double measure_idle_kwh(const struct sim_result *r);

@@ -31,6 +31,8 @@ static const struct {
     {"efficiency_powered", measure_efficiency_powered, false, false},
     {"decision_ms_p50", measure_decision_p50, false, true},
     {"decision_ms_p99", measure_decision_p99, false, true},
+    {"bound_kwh", measure_bound_kwh, false, false},
+    {"above_bound_percent", measure_above_bound, false, false},
     {"device_kwh", measure_device_kwh, false, false},
     {"host_kwh", measure_host_kwh, false, false},
     {"idle_kwh", measure_idle_kwh, false, false},

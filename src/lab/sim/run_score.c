@@ -189,7 +189,8 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
 
 void score_run(struct sim *sim, struct sim_result *r)
 {
-    *r = (struct sim_result){.jobs = sim->setup->workload->count, .end_s = sim->now_s};
+    *r = (struct sim_result){
+        .jobs = sim->setup->workload->count, .end_s = sim->now_s, .bound_j = NAN};
     sim_replicas_close(sim);
     r->job_results = mem_array(struct sim_job_result, r->jobs);
     add_jobs(sim, r);

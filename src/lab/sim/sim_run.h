@@ -63,6 +63,7 @@ struct sim_result {
     size_t jobs, finished, running, waiting, refused, failed;
     struct meter_totals energy;
     double saved_j, saved_error_j; /* as the daemon would tell, half a 90 % interval */
+    double bound_j; /* no plan takes less, see energy_bound.h; NaN: not asked for */
     double end_s;
     double work_h;   /* done, in reference GPU hours */
     double useful_h; /* of that, while the requirement held */

@@ -2,6 +2,7 @@
 #include "lab/sim/sweep.h"
 
 #include "base/mem.h"
+#include "lab/bound/energy_bound.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -203,6 +204,34 @@ static void make_rows(struct sweep *sweep, const struct sweep_options *o)
     }
 }
 
+/* The first row of a scenario finds its bound, the others take it over. */
+static void tell_bounds(const struct sweep_work *w, size_t i)
+{
+    const struct sweep_options *o = w->options;
+    size_t group = o->policy_count * sleep_modes(o), seeds = (size_t)o->seeds;
+    struct sweep_row *row = &w->sweep->rows[i];
+
+    for (size_t seed = 0; seed < seeds; seed++) {
+        const struct scenario *s = &w->scenarios[i / group * seeds + seed];
+        const struct truth truth = {.world = s->world,
+                                    .gpu_of_type = s->gpu_of_type,
+                                    .alone_sd = o->sim.alone_sd,
+                                    .beside_sd = o->sim.beside_sd,
+                                    .gang_interference = o->sim.gang_interference,
+                                    .cap_steepness = o->sim.cap_steepness,
+                                    .drift = s->drift};
+        const struct bound_case in = {.truth = &truth,
+                                      .workload = s->workload,
+                                      .cluster = s->cluster,
+                                      .grace_s = o->sim.settings.grace_s,
+                                      .share_max = o->sim.settings.share_max,
+                                      .caps = o->sim.settings.caps};
+
+        row->runs[seed].bound_j =
+            i % group > 0 ? (row - 1)->runs[seed].bound_j : energy_bound_joules(&in);
+    }
+}
+
 int sweep_run(struct sweep *sweep, const struct sweep_options *options,
               sim_progress *progress, void *progress_ctx, struct err *err)
 {
@@ -225,6 +254,8 @@ int sweep_run(struct sweep *sweep, const struct sweep_options *options,
         *err = w.err;
         goto done;
     }
+    for (size_t i = 0; i < made.row_count * (size_t)options->bound; i++)
+        tell_bounds(&w, i);
     *sweep = made;
     made = (struct sweep){0}; /* the caller's now */
     rc = 0;

@@ -20,6 +20,7 @@ struct sweep_options {
     bool both_sleeps;  /* every row with sleep and without, else as the settings say */
     int seeds;
     int threads; /* 0: as many as there are cores */
+    bool bound;  /* each run is told the lower bound of its scenario */
     bool record; /* for the report: errors of all runs, places of one a policy */
 };
 
