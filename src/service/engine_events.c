@@ -587,6 +587,10 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_JOB_COUNTED:
         found_jobs_counted(s, e);
         break;
+    case ENGINE_NOTICE:
+        str_copy(s->notice, sizeof(s->notice), e->text ? e->text : "");
+        log_warn("engine", LOG_STR("text", e->text ? e->text : "no longer so"));
+        break;
     case ENGINE_OFFLINE:
     case ENGINE_ONLINE:
         on_line(s, e);

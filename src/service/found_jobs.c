@@ -202,6 +202,8 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     r = records_add(s->records, &stored, &alone);
     r->stored->request.job.types_allowed = job.types_allowed;
     str_copy(r->ref, sizeof(r->ref), f->ref);
+    str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
+    str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
     records_set_held(s->records, r, f->held);
     job_parse_know_class(s->classes, record_job(r));
     enter(s, r);

@@ -172,6 +172,8 @@ static void sum_warnings(const struct service *s, struct json_out *out)
                  "the engine is offline, what is shown may be old: %s", s->offline);
         json_out_string(out, text);
     }
+    if (s->notice[0])
+        json_out_string(out, s->notice);
     if (shortened)
         json_out_string(out, shortened);
     if (stats.failing)

@@ -179,6 +179,8 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     if (r->ref[0]) {
         json_out_key_string(&json, "ref", r->ref);
         json_out_key_string(&json, "hosts", r->hosts);
+        json_out_key_string(&json, "partition", r->partition);
+        json_out_key_string(&json, "account", r->account);
         json_out_key_number(&json, "advised_s", r->advised_s);
         json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
         json_out_key_number(&json, "advised_moves", r->advised_moves);
@@ -250,6 +252,10 @@ void record_read_extra(struct record *r, const char *extra)
     r->tries.unfinished = stored_count(root, "unfinished");
     code = json_member_string(root, "ref");
     str_copy(r->ref, sizeof(r->ref), code ? code : "");
+    code = json_member_string(root, "partition");
+    str_copy(r->partition, sizeof(r->partition), code ? code : "");
+    code = json_member_string(root, "account");
+    str_copy(r->account, sizeof(r->account), code ? code : "");
     code = json_member_string(root, "entered");
     str_copy(r->entered, sizeof(r->entered), code ? code : "");
     code = json_member_string(root, "hosts");

@@ -62,7 +62,8 @@ struct record {
     char entered[RECORD_REF_SIZE]; /* what the engine it was handed in to calls it; "": it
                                       has not said, or has no queue */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
-    uint64_t advised;              /* hash of what was advised last */
+    char partition[LOOP_NAME_SIZE], account[LOOP_NAME_SIZE]; /* there, likewise */
+    uint64_t advised;         /* hash of what was advised last */
     double advised_s;         /* the planner would have started it then; NaN: never */
     int advised_type;         /* on GPUs of this type */
     double advised_elsewhere; /* 1: the engine took another type; 0: the same, or not

@@ -82,6 +82,7 @@ struct service {
     struct node_more *nodes;     /* (cluster nodes) */
     size_t named_devices, named_nodes;
     bool advises;      /* the engine decides itself: rounds only say what they would do */
+    char notice[400];  /* of the engine, for operators; "": none */
     char offline[400]; /* the engine cannot be reached, and why; "": it can */
     vec_of(struct user_quota) quotas;
     vec_of(struct token) tokens;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What GPUs and hosts of a watched Slurm draw: from exporters on the nodes where there are
+# What is known of a watched Slurm besides its jobs.  What GPUs and hosts draw: from exporters on the nodes where there are
 # some, else from the model, marked so.  Real Slurm, a made-up page a node.
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ load ../support/corgid.bash
 
 setup_file() {
     slurm_needed
-    NODES=2 slurm_start
+    NODES=2 EXTRA="PrivateData=jobs" slurm_start
 }
 
 teardown_file() {
@@ -95,4 +95,20 @@ device() { # NAME JQ-EXPRESSION
     kill "$PAGES"
     PAGES=
     within 200 device node1:0 '.modelled'
+}
+
+@test "PrivateData that hides jobs is said; partition and account of a job are known" {
+    local job
+    said() { api GET /v1/summary | jq -r '.warnings[]' | grep -q 'PrivateData=jobs'; }
+    known() { api GET '/v1/jobs?limit=50' | jq -e '.jobs[] | select(.name == "mine") | .partition == "main" and .engine_ref != null' > /dev/null; }
+    advisor_folder
+    corgid_start
+    within 50 said
+    job=$(batch 1 --gres=gpu:1 -J mine)
+    within 50 known
+    corgid_kill
+    corgid_start
+    known # also after a crash, running or ended
+    within 100 queue_is_empty
+    [ -n "$job" ]
 }

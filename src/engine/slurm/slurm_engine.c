@@ -104,14 +104,16 @@ static void take_conf(struct slurm_engine *e, const struct json_value *conf)
 
         jobs = jobs || (word && strcmp(word, "jobs") == 0);
     }
-    if (jobs && !e->hidden)
+    if (jobs != e->hidden)
         e->sink.event(e->sink.ctx,
                       &(struct engine_event){
-                          .kind = ENGINE_WARNING,
+                          .kind = ENGINE_NOTICE,
                           .at_s = epoch(e),
-                          .text = "PrivateData=jobs in slurm.conf hides other users' "
-                                  "jobs from the helper unless it runs as an operator "
-                                  "of Slurm: what is advised may rest on a part"});
+                          .text = jobs ? "PrivateData=jobs in slurm.conf hides other "
+                                         "users' jobs from the helper unless it runs as "
+                                         "an operator of Slurm: what is advised may "
+                                         "rest on a part"
+                                       : NULL});
     e->hidden = jobs;
 }
 
