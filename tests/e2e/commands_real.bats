@@ -88,6 +88,7 @@ on_terminal() { # COLUMNS COMMAND...
     corgi submit --name "$long" --steps 1e9 --min-rate 0.01 -- true
     corgi submit --name other --gpus 4 --steps 1e9 -- true
     corgi submit --name third --hold -- true
+    corgi token make "$(id -un)" --role viewer
     wait_state 1 running
     for command in queue nodes "energy --by job" "energy --by user" "estimates 1" "policy show" "quota list" "token list"; do
         # shellcheck disable=SC2086
