@@ -106,6 +106,7 @@ before_version() {
     # As version 0.0.9 wrote it: schema 4.
     sqlite3 "$root/var/lib/corgi/corgi.db" 'ALTER TABLE quotes DROP COLUMN detail_sum;
         ALTER TABLE decisions DROP COLUMN alternatives_sum; ALTER TABLE events DROP COLUMN data_sum;
+        ALTER TABLE jobs DROP COLUMN cpus; ALTER TABLE jobs DROP COLUMN host_memory_gb;
         PRAGMA user_version = 4'
     echo '# my own line' >> "$root/etc/corgi/corgid.yaml"
     inside sh -c 'apt-get -y -qq install --no-install-recommends /debs/corgi-client_*.deb \
@@ -114,7 +115,7 @@ before_version() {
         false
     }
     [[ $(inside dpkg -s corgi-daemon) == *"Version: 0.1.0"* ]]
-    [ "$(sqlite3 "$root/var/lib/corgi/corgi.db" 'PRAGMA user_version')" -ge 5 ]
+    [ "$(sqlite3 "$root/var/lib/corgi/corgi.db" 'PRAGMA user_version')" -ge 6 ]
     run inside corgi store check /var/lib/corgi/corgi.db
     echo "$output"
     [[ $output == *": sound;"* ]]
