@@ -2,6 +2,7 @@
 # An engine with a queue of its own: jobs are handed in when they are admitted and taken
 # out when they end while they wait; hosts with few processors; nodes that take their
 # time to fall asleep.  A real corgid, a simulated cluster behind it.
+bats_require_minimum_version 1.5.0
 
 load ../support/corgid.bash
 
@@ -72,7 +73,7 @@ wait_field() { # PATH FIELD VALUE
     wait_field "/v1/jobs/$id" engine_ref "sim-$id"
     api POST "/v1/jobs/$id/cancel" > /dev/null
     wait_state "$id" cancelled
-    ! grep leave_failed "$CORGID_DIR/log"
+    run ! grep leave_failed "$CORGID_DIR/log"
     run api GET "/v1/jobs/$id/history"
     [[ $output == *'"kind":"entered"'* ]]
 }
