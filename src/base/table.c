@@ -138,11 +138,13 @@ static size_t column_width(const struct table *t, size_t column)
 /* A new line behind the last blank or comma that fits, again and again. */
 static void break_lines(const char *text, size_t width, struct str *out)
 {
-    while (strlen(text) > width) {
-        size_t fits = 0, at;
+    size_t length;
 
-        for (at = 0; text[at] && (at <= width || fits == 0); at++)
-            if (text[at] == ' ' || (text[at] == ',' && at < width && text[at + 1]))
+    while ((length = strlen(text)) > width) {
+        size_t fits = 0;
+
+        for (size_t at = 0; at < length && (at <= width || fits == 0); at++)
+            if (text[at] == ' ' || (at < width && text[at] == ',' && text[at + 1]))
                 fits = at + 1;
         if (fits == 0)
             break;

@@ -84,13 +84,14 @@ why() { run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" why "$@"; echo 
 
 # Sentences that the daemon itself says, each where it is so, and gone when it is not.
 says() { # job, text of why
+    local said
     for _ in $(seq 200); do
-        why "$1" > /dev/null
-        [[ $output == *"$2"* ]] && return 0
+        said=$(why "$1")
+        [[ $said == *"$2"* ]] && return 0
         sleep 0.1
     done
     echo "job $1 does not say: $2 but"
-    echo "$output"
+    echo "$said"
     return 1
 }
 
