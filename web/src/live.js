@@ -47,8 +47,10 @@ export const isOperator = () => live.who?.role === "operator";
 
 export function useLive() {
     const [, redraw] = useReducer((n) => n + 1, 0);
+    const drawn = live.revision;
     useEffect(() => {
         listeners.add(redraw);
+        if (live.revision !== drawn) redraw(); // an answer was faster than this
         return () => listeners.delete(redraw);
     }, []);
     return live;
