@@ -82,6 +82,9 @@ static uint64_t key_of(const struct job_status *s, bool each)
     key = rng_mix((uint64_t)d->model, (uint64_t)d->batch);
     key = rng_mix(key, hash_bytes(d->family, strlen(d->family)));
     key = rng_mix(rng_mix(key, (uint64_t)s->job.devices), (uint64_t)s->job.kind);
+    /* how sure a rate must be */
+    key =
+        rng_mix(rng_mix(key, (uint64_t)(s->job.need.confidence * 1e6)), s->job.may_move);
     return rng_mix(rng_mix(key, (uint64_t)(s->job.memory_gb * 1e6)),
                    (uint64_t)(int64_t)s->job.owner);
 }
