@@ -33,7 +33,15 @@ setup() {
 }
 
 teardown() {
-    [ -z "${daemon:-}" ] || kill "$daemon" 2> /dev/null || true
+    [ -n "${daemon:-}" ] || return 0
+    kill "$daemon" 2> /dev/null || true
+    wait "$daemon" 2> /dev/null || true # it writes into the storage until then
+}
+
+teardown_file() {
+    # What bats removes next is nobody's any more.
+    buildah rm --all > /dev/null 2>&1 || true
+    rm -rf "$BATS_FILE_TMPDIR/graph" "$BATS_FILE_TMPDIR/run" 2> /dev/null || true
 }
 
 @test "the image is built, and its daemon runs the simulated cluster as its own user" {
