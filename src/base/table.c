@@ -114,7 +114,7 @@ bool table_colours_wanted(FILE *out)
 /* Columns on a terminal. */
 static size_t width_of(const char *text)
 {
-    wchar_t wide[512];
+    wchar_t wide[512] = {0};
     size_t count = text ? mbstowcs(wide, text, 512) : 0;
     int width = count == (size_t)-1 || count == 512 ? -1 : wcswidth(wide, count);
 
