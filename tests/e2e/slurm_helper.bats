@@ -27,6 +27,10 @@ ask() {
         timeout 20 "$CORGI_BIN/corgi-engine-slurm" --read-only "$@" | jq -c -S . | sort
 }
 
+nodes_are_idle() {
+    [ "$(sinfo -h -N -o %t | sort -u)" = idle ]
+}
+
 requests() { # OP...
     local op id=0
     for op in "$@"; do
@@ -57,6 +61,8 @@ requests() { # OP...
 }
 
 @test "a second look tells only what has changed, and what is gone" {
+    within 200 queue_is_empty # nodes that become idle would be news
+    within 200 nodes_are_idle
     mkfifo "$BATS_TEST_TMPDIR/in"
     timeout 20 "$CORGI_BIN/corgi-engine-slurm" --read-only < "$BATS_TEST_TMPDIR/in" \
         > "$BATS_TEST_TMPDIR/out" 3>&- &

@@ -231,6 +231,17 @@ static void daemon_record_remove(struct daemon_record *r)
     free(r->nodes);
 }
 
+/* A daemon that has just begun is no mistake of whoever asks. */
+static int nothing_yet(const struct command_call *call)
+{
+    fprintf(stderr,
+            "%s: no job of the daemon's record has run to its end on a GPU yet, so "
+            "there is nothing to advise on; ask again later, or read what sacct prints "
+            "with --from-slurm\n",
+            call->path);
+    return 0;
+}
+
 /* The exit status; 0: `from` reads it, and daemon_record_remove() ends it. */
 static int fetch(const struct command_call *call, struct daemon_record *r,
                  struct slurm_options *from)
@@ -251,12 +262,6 @@ static int fetch(const struct command_call *call, struct daemon_record *r,
     from->nodes = r->nodes = file_join(r->folder, SLURM_EXPORT_NODES);
     from->jobs_named = "the daemon's record";
     status = slurm_export_write(call, 0, r->folder, &written);
-    if (status == 0 && written == 0) {
-        err_set(&err, ERR_NOT_FOUND,
-                "the daemon's record has no job that ran yet; --from-slurm reads what "
-                "sacct prints");
-        status = command_failed(call, &err);
-    }
     if (status != 0)
         daemon_record_remove(r);
     return status;
@@ -293,6 +298,8 @@ static int run(struct command_call *call)
         rc = advise(args, &o, &err);
     slurm_fini(&slurm);
     daemon_record_remove(&record);
+    if (rc < 0 && !args->slurm_jobs && err.code == ERR_INFEASIBLE)
+        return nothing_yet(call);
     return rc < 0 ? command_failed(call, &err) : 0;
 }
 

@@ -359,7 +359,7 @@ static int read_lines(struct jobs_reading *r, struct slurm_lines *lines)
         if (read_line(r, line) < 0)
             return slurm_lines_refuse(lines, r->err);
     if (more == 0 && r->list.count == 0)
-        return err_set(r->err, ERR_FORMAT,
+        return err_set(r->err, ERR_INFEASIBLE,
                        "%s holds no job that ran on a GPU: %zu had none, %zu never ran",
                        lines->name, r->found.without_gpus, r->found.never_ran);
     return more;
