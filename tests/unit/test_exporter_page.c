@@ -40,12 +40,13 @@ static void watts_and_joules_of_gpus_are_found_by_their_index(void **state)
 /* Parts of a GPU stand there with the draw of all of it. */
 static void a_gpu_that_stands_there_twice_counts_once(void **state)
 {
+    static const char again[] = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 200\n";
     struct exporter_page p =
         read_text("DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",GPU_I_ID=\"1\"} 200\n"
                   "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",GPU_I_ID=\"2\"} 200\n");
 
     (void)state;
-    exporter_page_read(&p, "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 200\n", 41);
+    exporter_page_read(&p, again, sizeof(again) - 1);
     assert_true(p.gpu_watts[0] == 200);
 }
 
