@@ -8,6 +8,7 @@
  * now and then and at the end.  loop/admit/readmit says what becomes of each job. */
 #include "service/service_private.h"
 
+#include "base/clock.h"
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -25,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Since version 2 the bytes of loop_save(), which know their own version. */
 #define MODEL_NAME    "learned"
@@ -47,7 +47,7 @@ double restart_clock_s(struct service *s)
     store_read(s->reader, STORE_SETTINGS, &filter, take_clock, &stored, NULL);
     if (s->config.sim.start_s > 0)
         return fmax(stored, s->config.sim.start_s);
-    return fmax(stored, (double)time(NULL));
+    return fmax(stored, clock_epoch_s());
 }
 
 /* ---- jobs ------------------------------------------------------------------------- */

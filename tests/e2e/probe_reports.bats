@@ -94,6 +94,20 @@ now() { api GET /v1/version | field now_s; }
     [ "$(find "$CORGI_SPOOL" -name '*.spool' | wc -l)" -eq 0 ]
 }
 
+@test "at speed 1 a new simulated cluster's clock is the wall's: else a probe's windows lie in its future" {
+    # It was read in whole seconds once: start at the end of one.
+    for _ in 1 2 3; do
+        rm -rf "$CORGID_DIR/state"
+        python3 -c 'import time; time.sleep(1.9 - time.time() % 1)'
+        corgid_start
+        before=$(date +%s.%N)
+        now=$(now)
+        after=$(date +%s.%N)
+        corgid_stop || true
+        python3 -c "assert $before - 0.3 < $now < $after + 0.3, ($before, $now, $after)"
+    done
+}
+
 @test "a daemon that is away delays nothing, and later has everything once and in order" {
     corgid_start
     id=$(running_job)
@@ -161,6 +175,7 @@ now() { api GET /v1/version | field now_s; }
     run post "$token" "$copy"
     [ "${lines[1]}" = 409 ]
     [[ ${lines[0]} == *"another run of job $id reports from n1"* ]]
+    await_windows "$id" 1
     [ "$(windows "$id")" -eq 1 ]
     [ "$(windows "$other")" -eq 0 ]
 }

@@ -228,7 +228,6 @@ static void set_clocks(struct sim_engine *e)
     e->devices = mem_array(struct sim_device, (size_t)e->cluster->device_count);
     e->awake_stamp = mem_array(uint64_t, (size_t)e->cluster->node_count);
     e->origin_s = e->now_s;
-    e->wall_s = clock_wall_s();
     for (int n = 0; n < e->cluster->node_count; n++)
         e->cluster->nodes[n].since_s = e->cluster->nodes[n].idle_since_s = e->now_s;
     for (size_t i = 0; i < e->runs.count; i++)
@@ -545,6 +544,7 @@ int sim_engine_create(struct engine *engine, const struct sim_engine_options *op
     e->options = *options;
     e->sink = sink;
     e->now_s = options->start_s;
+    e->wall_s = clock_wall_s();
     e->journal = e->timer = -1;
     e->index = map_create();
     e->entered = map_create();
