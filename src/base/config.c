@@ -45,6 +45,8 @@ static bool set_value(const struct config_key *key, const char *text, void *targ
 {
     const struct value_rule rule = rule_of(key);
 
+    if (key->type == CONFIG_OWN)
+        return key->parse(text, target, NULL) == 0;
     if (key->type != CONFIG_STRING)
         return value_parse(&rule, text, target);
     if (!*text)
@@ -128,6 +130,8 @@ static void describe(const struct config_key *key, struct str *out)
 
     if (is_value(key))
         value_describe(&rule, out);
+    else if (key->type == CONFIG_OWN)
+        str_add(out, key->takes);
     else
         str_add(out, key->type == CONFIG_GROUP   ? "a mapping of keys"
                      : key->type == CONFIG_LIST  ? "a list of mappings"
@@ -211,6 +215,31 @@ static int bind_list(struct binding *b, const struct config_key *key,
     return rc;
 }
 
+/* A value the key's own function reads, told as that tells it. */
+static int bind_own(struct binding *b, const struct config_key *key,
+                    const struct yaml_node *node, void *target)
+{
+    const struct yaml_node *texts = node->kind == YAML_LIST ? node->children : node;
+    size_t count = node->kind == YAML_LIST ? node->child_count : 1;
+    struct str text = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        if (!text_fits(key, &texts[i]) || !*texts[i].text)
+            rc = refuse(b, key, &texts[i]);
+        else
+            str_addf(&text, "%s%s", i > 0 ? ", " : "", texts[i].text);
+    }
+    if (rc == 0 && count == 0)
+        rc = refuse(b, key, node);
+    if (rc == 0 && key->parse(str_text(&text), target, &b->err) < 0) {
+        err_prefix(&b->err, "'%s'", key->name);
+        rc = tell_at(b, node);
+    }
+    str_fini(&text);
+    return rc;
+}
+
 /* A group whose keys are all commented out is an empty one. */
 static bool is_group(const struct yaml_node *node)
 {
@@ -225,6 +254,8 @@ static int bind_key(struct binding *b, const struct config_key *key,
 
     if (is_list(key))
         rc = bind_list(b, key, node, target);
+    else if (key->type == CONFIG_OWN)
+        rc = bind_own(b, key, node, target);
     else if (key->type == CONFIG_GROUP && is_group(node))
         rc = bind_mapping(b, key->keys, node, target);
     else if (key->type == CONFIG_GROUP || !text_fits(key, node) ||
@@ -367,7 +398,8 @@ static void add_text(struct str *out, const char *text)
 static void add_help(const struct config_key *key, struct str *out)
 {
     str_addf(out, "# %s", key->help ? key->help : key->name);
-    if (key->type != CONFIG_BOOL && key->type != CONFIG_STRING && is_value(key)) {
+    if (key->type == CONFIG_OWN ||
+        (key->type != CONFIG_BOOL && key->type != CONFIG_STRING && is_value(key))) {
         str_add(out, "; ");
         describe(key, out);
     }

@@ -41,6 +41,8 @@ enum config_type {
     CONFIG_PAIRS, /* the same of a mapping with any keys: KEY=VALUE each */
     CONFIG_GROUP, /* a mapping of `keys`, in a struct at the offset */
     CONFIG_LIST,  /* struct config_list of structs of item_size, mappings of `keys` */
+    CONFIG_OWN,   /* a text, or a list of texts joined by commas, that the key's parse()
+                     puts in its place */
     CONFIG_LINE, /* int: not a key but the line where the mapping begins, 0 when it is not
                     in the file; for checks that need more than one key */
 };
@@ -62,6 +64,10 @@ struct config_key {
     bool required;
     const struct config_key *keys;
     size_t item_size;
+    /* Of CONFIG_OWN: put the text in its place, or fill err and return -1; what such a
+     * text is, for refusals: "a power". */
+    int (*parse)(const char *text, void *value, struct err *err);
+    const char *takes;
     /* More to say about a value, given its place in the struct: fill err, return -1. */
     int (*check)(const void *value, struct err *err);
     const char *help; /* lower case, no full stop */

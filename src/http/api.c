@@ -198,14 +198,25 @@ static const struct schema_field job_token_fields[] = {
 const struct schema api_job_token = {
     .name = "JobTokenRequest", .fields = job_token_fields, .optional = true};
 
+static const struct schema_field power_hours_fields[] = {
+    {INTEGER("from_minute", 0, 1439), .required = true},
+    {INTEGER("to_minute", 0, 1440), .required = true},
+    {NUMBER("watts", 0, 1e9), .required = true},
+    {0},
+};
+static const struct schema power_hours = {.name = "PowerHours",
+                                          .fields = power_hours_fields};
+static const struct schema_field power_hours_item = {.type = SCHEMA_OBJECT,
+                                                     .schema = &power_hours};
+
 #define POLICY_FIELDS                                                                    \
     {INTEGER("share", 1, API_MAX_SHARE)}, {BOOL("sleep")}, {BOOL("caps")},               \
         {BOOL("moves")}, {NUMBER("confidence", 0.5, 0.999)},                             \
         {NUMBER("progress_watts", 0, 100000)}, {NUMBER("move_s", 0, 86400)},             \
         {NUMBER("grace_s", 0, 86400)}, {CHOICE("preempt", preempts)},                    \
-        {NUMBER("fair_share_s", 0, 1e9)},                                                \
+        {NUMBER("fair_share_s", 0, 1e9)}, {NUMBER("power_limit_watts", 0, 1e9)},         \
     {                                                                                    \
-        NUMBER("power_limit_watts", 0, 1e9)                                              \
+        ARRAY("power_limit_hours", 0, API_MAX_POWER_HOURS, &power_hours_item)            \
     }
 
 static const struct schema_field policy_fields[] = {

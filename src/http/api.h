@@ -83,18 +83,19 @@
 #define API_JOBS_QUERY "state user name kind type node from_s to_s limit after order"
 
 /* Limits that several of them share; the OpenAPI file says the same. */
-#define API_MAX_STEPS    1e15
-#define API_MAX_RATE     1e9
-#define API_MAX_TIME_S   1e11 /* since 1970: past the year 5000 */
-#define API_MAX_PAGE     1000
-#define API_MAX_PRIORITY 1000000
-#define API_MAX_GRACE_S  86400  /* of a stop */
-#define API_MAX_SHARE    2      /* jobs the planner seats on one GPU */
-#define API_MAX_REPORTS  512    /* in one request */
-#define API_MAX_REPORT   2048   /* bytes of one: PROBE_REPORT_MAX_LINE */
-#define API_RUN_BYTES    32     /* of a probe's run: hex digits */
-#define API_MAX_ADVICE   500000 /* bytes: a body has a megabyte, and JSON in it quotes */
-#define API_DEFAULT_PAGE 100
+#define API_MAX_STEPS       1e15
+#define API_MAX_RATE        1e9
+#define API_MAX_TIME_S      1e11 /* since 1970: past the year 5000 */
+#define API_MAX_PAGE        1000
+#define API_MAX_PRIORITY    1000000
+#define API_MAX_GRACE_S     86400 /* of a stop */
+#define API_MAX_SHARE       2     /* jobs the planner seats on one GPU */
+#define API_MAX_POWER_HOURS 24    /* with a limit of their own: POWER_SCHEDULE_MAX */
+#define API_MAX_REPORTS     512   /* in one request */
+#define API_MAX_REPORT      2048  /* bytes of one: PROBE_REPORT_MAX_LINE */
+#define API_RUN_BYTES       32    /* of a probe's run: hex digits */
+#define API_MAX_ADVICE      500000 /* bytes: a body has a megabyte, and JSON in it quotes */
+#define API_DEFAULT_PAGE    100
 
 extern const struct schema api_job_request;    /* JobRequest */
 extern const struct schema api_job_update;     /* JobUpdate */

@@ -12,6 +12,11 @@
 
 const char *const settings_preempt_names[] = {"none", "best_effort", "priority", NULL};
 
+static int parse_limit(const char *text, void *value, struct err *err)
+{
+    return power_schedule_parse(text, value, err);
+}
+
 const struct config_key settings_keys[] = {
     KEY("share", CONFIG_INT, share_max, 1, PLANNER_MAX_SHARE, "2",
         "most jobs on one GPU"),
@@ -46,8 +51,14 @@ const struct config_key settings_keys[] = {
     KEY("fair_share", CONFIG_SECONDS, fair_share_s, 0, 1e9, "7d",
         "half-life of what users had of GPUs: who had least for their weight, see "
         "shares, goes first among equal priorities; 0: in order of admission"),
-    KEY("power_limit", CONFIG_WATTS, power_limit_watts, 0, 1e9, "0W",
-        "of the whole cluster; 0 is none"),
+    {.name = "power_limit",
+     .type = CONFIG_OWN,
+     .parse = parse_limit,
+     .takes = "a power, or a list with limits for hours of the day in UTC, as [20kW, "
+              "07:00-20:00 12kW]",
+     .default_text = "0W",
+     .offset = offsetof(struct optimize_settings, power_limit),
+     .help = "of the whole cluster; 0 is none"},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "model/model.h"
+#include "loop/power_schedule.h"
 #include "loop/types.h"
 
 struct fair_shares;
@@ -29,13 +30,13 @@ struct optimize_settings {
     bool caps;         /* power caps may be set */
     bool moves;        /* running jobs may be moved */
     double confidence; /* requirements hold with this probability (a job may ask more) */
-    double trial_confidence;  /* the same for a place that can be left again */
-    double progress_watts;    /* price of progress: watts a unit of it is worth, until
-                                 the planner has found that out itself */
-    double move_s;            /* work lost by a move */
-    double grace_s;           /* a wait up to this is no violation */
-    double power_limit_watts; /* of the whole cluster; 0: none */
-    int preempt;              /* enum preempt */
+    double trial_confidence; /* the same for a place that can be left again */
+    double progress_watts;   /* price of progress: watts a unit of it is worth, until
+                                the planner has found that out itself */
+    double move_s;           /* work lost by a move */
+    double grace_s;          /* a wait up to this is no violation */
+    struct power_schedule power_limit; /* of the whole cluster */
+    int preempt;                       /* enum preempt */
     double fair_share_s; /* half-life of what users had; 0: users are not told apart */
     double explore;      /* share of the cluster's energy that may be spent on learning */
 };

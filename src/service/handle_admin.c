@@ -15,6 +15,27 @@
 
 /* ---- policy ----------------------------------------------------------------------- */
 
+void handlers_power_limit(struct json_out *out, const struct service *s)
+{
+    json_out_key_number(
+        out, "power_limit_now_watts",
+        power_schedule_at(&loop_settings(s->loop)->power_limit, service_now_s(s)));
+}
+
+static void power_limit_members(struct json_out *out, const struct power_schedule *p)
+{
+    json_out_key_number(out, "power_limit_watts", p->watts);
+    json_out_key_array(out, "power_limit_hours");
+    for (int i = 0; i < p->count; i++) {
+        json_out_begin_object(out);
+        json_out_key_int(out, "from_minute", p->hours[i].from_minute);
+        json_out_key_int(out, "to_minute", p->hours[i].to_minute);
+        json_out_key_number(out, "watts", p->hours[i].watts);
+        json_out_end(out);
+    }
+    json_out_end(out);
+}
+
 static void policy_members(struct json_out *out, const struct service *s)
 {
     const struct optimize_settings *p = loop_settings(s->loop);
@@ -29,7 +50,8 @@ static void policy_members(struct json_out *out, const struct service *s)
     json_out_key_number(out, "grace_s", p->grace_s);
     json_out_key_string(out, "preempt", settings_preempt_names[p->preempt]);
     json_out_key_number(out, "fair_share_s", p->fair_share_s);
-    json_out_key_number(out, "power_limit_watts", p->power_limit_watts);
+    power_limit_members(out, &p->power_limit);
+    handlers_power_limit(out, s);
     json_out_key_number(out, "changed_s", s->policy_changed_s);
     json_out_key_string(out, "changed_by",
                         s->policy_changed_by[0] ? s->policy_changed_by : NULL);
@@ -44,9 +66,29 @@ void handle_show_policy(void *ctx, struct request *r)
     handlers_answer(&a, 200);
 }
 
-void handlers_take_policy(const struct json_value *v, struct optimize_settings *p)
+static void take_power_limit(const struct json_value *v, struct power_schedule *p)
 {
+    const struct json_value *hours = json_value_get(v, "power_limit_hours");
+
+    p->watts = json_member_number(v, "power_limit_watts", p->watts);
+    if (!hours)
+        return;
+    p->count = 0;
+    for (size_t i = 0; i < json_value_count(hours) && i < POWER_SCHEDULE_MAX; i++) {
+        const struct json_value *item = json_value_item(hours, i);
+
+        p->hours[p->count++] = (struct power_hours){
+            .from_minute = (int)json_member_number(item, "from_minute", 0),
+            .to_minute = (int)json_member_number(item, "to_minute", 0),
+            .watts = json_member_number(item, "watts", 0)};
+    }
+}
+
+bool handlers_take_policy(struct request *r, struct optimize_settings *p)
+{
+    const struct json_value *v = r->body;
     const char *preempt = json_member_string(v, "preempt");
+    struct err err = {0};
 
     for (int i = 0; preempt && settings_preempt_names[i]; i++)
         if (strcmp(preempt, settings_preempt_names[i]) == 0)
@@ -60,8 +102,11 @@ void handlers_take_policy(const struct json_value *v, struct optimize_settings *
     p->move_s = json_member_number(v, "move_s", p->move_s);
     p->grace_s = json_member_number(v, "grace_s", p->grace_s);
     p->fair_share_s = json_member_number(v, "fair_share_s", p->fair_share_s);
-    p->power_limit_watts =
-        json_member_number(v, "power_limit_watts", p->power_limit_watts);
+    take_power_limit(v, &p->power_limit);
+    if (power_schedule_check(&p->power_limit, &err) == 0)
+        return true;
+    request_answer_error(r, 400, "invalid", "power_limit_hours", "%s", err.text);
+    return false;
 }
 
 void handle_update_policy(void *ctx, struct request *r)
@@ -73,7 +118,8 @@ void handle_update_policy(void *ctx, struct request *r)
 
     if (!handlers_writable(s, r))
         return;
-    handlers_take_policy(r->body, &settings);
+    if (!handlers_take_policy(r, &settings))
+        return;
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
     str_copy(s->policy_changed_by, sizeof(s->policy_changed_by), r->identity.name);

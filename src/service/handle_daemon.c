@@ -193,6 +193,7 @@ void handle_summary(void *ctx, struct request *r)
     sum_devices(s, &a.out);
     watts = sum_nodes(s, &a.out);
     json_out_key_number(&a.out, "watts", watts);
+    handlers_power_limit(&a.out, s);
     json_out_key_number(&a.out, "joules", s->total_joules);
     json_out_key_number(&a.out, "saved_joules", s->saved_joules);
     sum_warnings(s, &a.out);

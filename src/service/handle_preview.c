@@ -104,7 +104,8 @@ void handle_preview_policy(void *ctx, struct request *r)
             "another preview is being played: ask again in some seconds");
         return;
     }
-    handlers_take_policy(r->body, &settings);
+    if (!handlers_take_policy(r, &settings))
+        return;
     task = mem_new(struct preview_task);
     *task = (struct preview_task){.service = s, .request = r};
     task->preview = policy_preview_create(

@@ -73,9 +73,12 @@ const char *handlers_reason(const struct request *r);
 struct tx;
 void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status);
 
-/* Settings of the body over those that are there. */
-void handlers_take_policy(const struct json_value *body,
-                          struct optimize_settings *settings);
+/* Settings of the request's body over those that are there; false: some make no sense
+ * together, and the request was answered. */
+bool handlers_take_policy(struct request *r, struct optimize_settings *settings);
+
+/* The limit on the cluster's power in force now. */
+void handlers_power_limit(struct json_out *out, const struct service *s);
 
 /* A preview that is being played is waited for, and answered. */
 void handlers_end_preview(struct service *s);

@@ -306,6 +306,17 @@ on_terminal() { # COLUMNS COMMAND...
     holds /v1/policy '.share == 1 and (.sleep | not) and .power_limit_watts == 20000'
     corgi policy show --parsable
     [[ $output == *"share|1"* && $output == *"power_limit|20 kW"* && $output == *"changed|20"*"Z"* ]]
+    # A limit by hour takes the place of the one of all day, and the other way round.
+    corgi policy set power_limit='20kW, 00:00-24:00 12kW'
+    [ "$status" -eq 0 ]
+    [[ $output == *"00:00-24:00 UTC"*"12 kW"*"now"*"12 kW"* ]]
+    holds /v1/policy '.power_limit_watts == 20000 and .power_limit_now_watts == 12000
+        and .power_limit_hours == [{from_minute: 0, to_minute: 1440, watts: 12000}]'
+    holds /v1/summary '.power_limit_now_watts == 12000'
+    [ "$(api_status PATCH /v1/policy '{"power_limit_hours": [{"from_minute": 60, "to_minute": 60, "watts": 1}]}')" = 400 ]
+    holds /v1/policy '.power_limit_hours[0].to_minute == 1440'
+    corgi policy set power_limit=20kW
+    holds /v1/policy '.power_limit_now_watts == 20000 and .power_limit_hours == []'
     corgi policy set share=9
     [ "$status" -eq 1 ]
     holds /v1/policy '.share == 1'

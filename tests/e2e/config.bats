@@ -50,6 +50,25 @@ setup() {
     [[ ${lines[2]} == "bad.yaml:3:13: 'confidence'"* ]]
 }
 
+@test "a power limit by hour: a list or a text, and what is wrong with it" {
+    for value in '20kW' '[20kW, 07:00-20:00 12kW]' '20kW, 22:00-06:00 none'; do
+        echo "power_limit: $value" > limit.yaml
+        "$corgi" config check limit.yaml
+    done
+    printf 'power_limit:\n  - 20kW\n  - 07:00-20:00 12kW\n' > limit.yaml
+    "$corgi" config check limit.yaml
+    printf 'power_limit: [20kW, 07:00-20:00 12kW, 19:00-21:00 9kW]\n' > bad.yaml
+    run "$corgi" config check bad.yaml
+    [ "$status" -eq 1 ]
+    [[ $output == *"bad.yaml:1:14: 'power_limit': the hours 07:00-20:00 and 19:00-21:00 overlap"* ]]
+    for value in '[]' '{a: 1}' 'much' '[7-20]' '[[20kW]]' '20kW, 12kW'; do
+        echo "power_limit: $value" > bad.yaml
+        run "$corgi" config check bad.yaml
+        [ "$status" -eq 1 ]
+        [[ $output == *"bad.yaml:1:"*"'power_limit'"* ]]
+    done
+}
+
 @test "values out of range are refused" {
     for value in 'share: 0' 'share: 3' 'confidence: 1.5' 'confidence: nan' 'progress: -5W' \
         'grace: 10 parsecs' 'moves: perhaps'; do

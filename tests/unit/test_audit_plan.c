@@ -60,7 +60,7 @@ static void watts_and_needs_are_added_up(void **state)
     assert_close(x->audit.host_watts, 200 + 200 + 10, 0.1);
     assert_int_equal(x->audit.needs_missed, 0);
     assert_false(x->audit.over_limit);
-    x->f.settings.power_limit_watts = 900;
+    x->f.settings.power_limit.watts = 900;
     assert_int_equal(audit(x), 0);
     assert_true(x->audit.over_limit);
 }

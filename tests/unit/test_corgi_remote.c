@@ -45,7 +45,9 @@
 
 #define POLICY                                                                           \
     "{\"share\":2,\"sleep\":true,\"caps\":true,\"moves\":true,\"confidence\":0.8,"       \
-    "\"power_limit_watts\":20000,\"changed_s\":1000,\"changed_by\":\"ada\"}"
+    "\"power_limit_watts\":20000,\"power_limit_hours\":[{\"from_minute\":450,"           \
+    "\"to_minute\":1200,\"watts\":12000}],\"power_limit_now_watts\":12000,"              \
+    "\"changed_s\":1000,\"changed_by\":\"ada\"}"
 
 static const struct example {
     const char *operation;
@@ -470,13 +472,16 @@ CASE(operators_have_their_commands)
     expect("quota set ada", 2, "say what to limit", NULL);
     expect("quota set ada --jobs some", 2, "a number from 0 to 1000000, or none", NULL);
     expect("quota list --parsable", 0, "ada|3/20|2/-|2/-", NULL);
-    expect("policy show", 0, "confidence   0.8", NULL);
-    expect("policy set share=2 sleep=no", 0, "sleep        true", NULL);
+    expect("policy show", 0, "confidence         0.8", NULL);
+    expect("policy set share=2 sleep=no", 0, "sleep              true", NULL);
     expect("policy set share=9", 1, "share is 9, want 1 to 2", NULL);
     expect("policy set shar=2", 1, "did you mean 'share'", NULL);
     expect("policy set nonsense", 2, "is not KEY=VALUE", NULL);
     expect("policy set power_limit=much", 2, "power_limit=3kW", NULL);
-    expect("policy show", 0, "power_limit  20 kW", "changed      1970-01-01T00:16:40Z");
+    expect("policy set power_limit=07:00-20:00", 2, "07:00-20:00 12kW", NULL);
+    expect("policy show", 0, "power_limit        20 kW",
+           "changed            1970-01-01T00:16:40Z");
+    expect("policy show", 0, "07:30-20:00 UTC  12 kW", "  now              12 kW");
 }
 
 CASE(watch_ends_with_the_job)

@@ -36,7 +36,7 @@ static void run_on_fast(int count, const double *device_watts)
 
 static void plan_within(double watts)
 {
-    w.settings.power_limit_watts = watts;
+    w.settings.power_limit.watts = watts;
     world_plan(&w);
 }
 
@@ -89,6 +89,37 @@ static void everything_that_draws_counts(void **state)
                 fail_msg("a node that %s: %d stopped", cases[i].what, stopped());
             world_fini(&w);
         }
+    }
+    run_on_fast(1, (const double[]){200});
+}
+
+/* A lower limit is kept from two minutes before it holds, and the plan says when it
+ * becomes another one; w.now_s is 02:46:40. */
+static void the_limit_of_the_hour_counts(void **state)
+{
+    static const struct {
+        double now_s, again_s;
+        int stopped;
+    } cases[] = {
+        {10000, 10800 - 120, 0}, {10800 - 121, 10800 - 120, 0},
+        {10800 - 119, 10800, 1}, {10800, 14400 - 120, 1},
+        {14399, 14400, 1},       {14400, 86400 + 10800 - 120, 0},
+    };
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        run_on_fast(2, (const double[]){200, 200});
+        assert_int_equal(
+            power_schedule_parse("610W, 03:00-04:00 590W", &w.settings.power_limit, &err),
+            0);
+        w.now_s = cases[i].now_s;
+        world_plan(&w);
+        if (stopped() != cases[i].stopped)
+            fail_msg("at %g s %d stopped", w.now_s, stopped());
+        if (fabs(w.plan.again_s - cases[i].again_s) > 1e-6)
+            fail_msg("at %g s again at %g", w.now_s, w.plan.again_s);
+        world_fini(&w);
     }
     run_on_fast(1, (const double[]){200});
 }
@@ -395,12 +426,12 @@ static void under_a_power_limit_fewer_start(void **state)
     assert_int_equal(without, 4);
 
     policy_round_init(&r, "corgi", 0, 4, 1);
-    r.settings.power_limit_watts = 0.6 * all_watts;
+    r.settings.power_limit.watts = 0.6 * all_watts;
     for (int i = 0; i < 4; i++)
         policy_round_job(&r, 38);
     policy_round_plan(&r);
     assert_in_range(running_jobs(), 1, 3);
-    assert_true(planned_watts() <= r.settings.power_limit_watts);
+    assert_true(planned_watts() <= r.settings.power_limit.watts);
     assert_int_equal(r.plan.seats[3].reason, UNPLACED_POLICY);
     for (int n = 0; n < r.cluster->node_count; n++) /* none is woken for nobody */
         assert_true(!r.plan.awake[n] || cluster_node_jobs(r.cluster, n) > 0 ||
@@ -418,10 +449,10 @@ static void a_lower_power_limit_caps_before_it_stops(void **state)
     policy_round_job(&r, 15)->job.may_share = false;
     policy_round_plan(&r);
     before = planned_watts();
-    r.settings.power_limit_watts = before - 20;
+    r.settings.power_limit.watts = before - 20;
     policy_round_plan(&r);
     assert_int_equal(running_jobs(), 2);
-    assert_true(planned_watts() <= r.settings.power_limit_watts);
+    assert_true(planned_watts() <= r.settings.power_limit.watts);
     assert_true(r.plan.cap_watts[0] > 0 || r.plan.cap_watts[1] > 0);
 }
 
@@ -438,13 +469,13 @@ static void the_least_important_is_stopped_for_a_power_limit(void **state)
     c->job.may_move = false; /* would lose its work */
     policy_round_plan(&r);
     assert_int_equal(running_jobs(), 3);
-    r.settings.power_limit_watts = planned_watts() * 0.7;
+    r.settings.power_limit.watts = planned_watts() * 0.7;
     r.settings.caps = false;
     policy_round_plan(&r);
     assert_int_equal(a->device_count, 1);
     assert_int_equal(b->device_count, 0);
     assert_int_equal(c->device_count, 1);
-    assert_true(planned_watts() <= r.settings.power_limit_watts);
+    assert_true(planned_watts() <= r.settings.power_limit.watts);
 }
 
 /* Beliefs may be far off at first: what the devices are measured to draw decides. */
@@ -460,7 +491,7 @@ static void a_power_limit_goes_by_measured_watts(void **state)
     policy_round_job(&r, 15)->job.may_share = false;
     r.settings.caps = false;
     policy_round_plan(&r);
-    limit = r.settings.power_limit_watts = planned_watts() + 100;
+    limit = r.settings.power_limit.watts = planned_watts() + 100;
     policy_round_plan(&r);
     assert_int_equal(running_jobs(), 2); /* believed to draw less than that */
     for (size_t i = 0; i < r.count; i++)
@@ -478,7 +509,7 @@ static void what_a_power_limit_let_start_is_not_stopped_by_jitter(void **state)
 
     (void)state;
     policy_round_init(&r, "corgi", 0, 4, 1);
-    r.settings.power_limit_watts = 1500;
+    r.settings.power_limit.watts = 1500;
     for (int i = 0; i < 4; i++)
         policy_round_job(&r, 38);
     policy_round_plan(&r);
@@ -498,6 +529,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         world_test(everything_that_draws_counts),
+        world_test(the_limit_of_the_hour_counts),
         world_test(what_was_measured_counts_instead_of_beliefs),
         world_test(a_cap_in_force_bounds_what_is_believed),
         world_test(the_cap_that_saves_most_comes_first),

@@ -70,7 +70,7 @@ static const struct job_status *too_large_for_the_types_it_may_use(void)
 /* The nodes asleep draw 20 W, and 200 W and more awake. */
 static const struct job_status *no_watts_are_left(void)
 {
-    w.settings.power_limit_watts = 150;
+    w.settings.power_limit.watts = 150;
     return alone(5);
 }
 

@@ -46,7 +46,7 @@ static int override_settings(const struct sim_args *args, struct sweep_options *
     if (args->share > 0)
         s->share_max = args->share;
     if (args->power_limit_watts > 0)
-        s->power_limit_watts = args->power_limit_watts;
+        s->power_limit = (struct power_schedule){.watts = args->power_limit_watts};
     if (!args->sleep)
         return 0;
     o->both_sleeps = !strcmp(args->sleep, "both");

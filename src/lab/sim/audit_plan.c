@@ -143,7 +143,7 @@ int audit_plan(const struct optimize_input *in, const struct plan *plan,
                struct audit *audit, struct err *err)
 {
     struct reckoning r = {.in = in, .plan = plan, .audit = audit};
-    double limit = in->settings->power_limit_watts;
+    double limit = power_schedule_at(&in->settings->power_limit, in->now_s);
     int rc = -1;
 
     *audit = (struct audit){0};

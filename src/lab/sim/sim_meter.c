@@ -26,10 +26,11 @@ struct meter_mark {
 
 struct meter {
     const struct cluster *cluster;
-    double *device_watts;    /* (devices) */
-    struct node_draw *draws; /* (nodes) in force since since_s */
-    double *since_s;         /* (nodes) */
-    double power_watts;      /* of the whole cluster, in force since power_since_s */
+    const struct power_schedule *limit; /* NULL: none */
+    double *device_watts;               /* (devices) */
+    struct node_draw *draws;            /* (nodes) in force since since_s */
+    double *since_s;                    /* (nodes) */
+    double power_watts; /* of the whole cluster, in force since power_since_s */
     double power_since_s;
     bool empty_is_free;
     struct meter_totals totals;
@@ -94,6 +95,11 @@ struct meter *meter_create(const struct cluster *cluster, double now_s)
     return m;
 }
 
+void meter_limit(struct meter *m, const struct power_schedule *limit)
+{
+    m->limit = limit;
+}
+
 void meter_destroy(struct meter *m)
 {
     if (!m)
@@ -134,11 +140,24 @@ static double joules_at(const struct meter *m, double at_s)
     return a->joules + (b->joules - a->joules) * (at_s - a->at_s) / (b->at_s - a->at_s);
 }
 
+/* What may be drawn in the minute on the whole; in one that has two limits the larger
+ * one, in one that is in part without infinitely much. */
+static double allowed(const struct meter *m, double from_s)
+{
+    double first = power_schedule_at(m->limit, from_s),
+           last = power_schedule_at(m->limit, from_s + MINUTE_S);
+
+    return first > 0 && last > 0 ? fmax(first, last) : INFINITY;
+}
+
 static void note_minute(struct meter *m, double from_s)
 {
     double drawn = joules_at(m, from_s + MINUTE_S) - joules_at(m, from_s);
 
     m->totals.peak_watts = fmax(m->totals.peak_watts, drawn / MINUTE_S);
+    if (m->limit)
+        m->totals.peak_share =
+            fmax(m->totals.peak_share, drawn / MINUTE_S / allowed(m, from_s));
 }
 
 /* The mean over a minute is largest where the minute begins or ends with a change. */

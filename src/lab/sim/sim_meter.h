@@ -5,6 +5,7 @@
  * power, so that the sum can be checked against it. */
 #pragma once
 
+#include "loop/power_schedule.h"
 #include "loop/types.h"
 
 struct meter_totals {
@@ -17,12 +18,15 @@ struct meter_totals {
     double allocated_s; /* device-seconds with at least one job */
     double powered_s;   /* device-seconds in nodes awake or waking */
     double peak_watts;  /* largest mean over any minute; as of meter_read() */
+    double peak_share;  /* likewise, of the limit in force; 0: there was none */
 };
 
 struct meter;
 
 /* The cluster is borrowed and read when something is noted. */
 struct meter *meter_create(const struct cluster *cluster, double now_s);
+/* What the cluster may draw, borrowed; nothing is compared without. */
+void meter_limit(struct meter *meter, const struct power_schedule *limit);
 void meter_destroy(struct meter *meter); /* NULL is fine */
 
 /* Note the present: a device's draw while its jobs run (idle_watts when none are active),

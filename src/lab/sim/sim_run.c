@@ -160,6 +160,7 @@ int sim_init(struct sim *sim, const struct sim_options *options,
         loop_set_share(sim->loop, &setup->shares[i], 0);
     sim->now_s = sim_engine_now_s(&sim->engine);
     sim->meter = meter_create(sim_inspect_cluster(&sim->engine), sim->now_s);
+    meter_limit(sim->meter, &options->settings.power_limit);
     if (options->record_sights || options->record_places)
         sim->recording = recording_create(cluster, options->record_places);
     sim->jobs = mem_array(struct sim_job, w->count);

@@ -10,6 +10,10 @@
 /* Moves for the sake of cost are looked for this often. */
 #define IMPROVE_S 300.0
 
+/* A lower limit is kept from this long before it holds: jobs that are stopped for it take
+ * their time to end. */
+#define LIMIT_AHEAD_S 120.0
+
 static void *planner_create(uint64_t seed)
 {
     struct planner_state *s = mem_new(struct planner_state);
@@ -179,11 +183,30 @@ static void seat_waiting(struct planner_state *s, struct plan *plan)
     planner_keep_limit(s, plan);
 }
 
+/* What the input says of this moment. */
+static void take_settings(struct planner_state *s, const struct optimize_input *in)
+{
+    s->settings = *in->settings;
+    s->limit_watts =
+        power_schedule_least(&s->settings.power_limit, in->now_s, LIMIT_AHEAD_S);
+}
+
+/* The plan that keeps a limit is made again when the limit becomes another. */
+static void note_limit_change(const struct planner_state *s, struct plan *plan)
+{
+    const struct power_schedule *limit = &s->settings.power_limit;
+    double soon_s = s->in->now_s + LIMIT_AHEAD_S;
+
+    plan->again_s = fmin(plan->again_s,
+                         fmin(power_schedule_changes_s(limit, s->in->now_s),
+                              power_schedule_changes_s(limit, soon_s) - LIMIT_AHEAD_S));
+}
+
 static void planner_plan(void *self, const struct optimize_input *in, struct plan *plan)
 {
     struct planner_state *s = self;
 
-    s->settings = *in->settings;
+    take_settings(s, in);
     s->improves = in->settings->moves && in->now_s - s->improved_s >= IMPROVE_S;
     plan_reset(plan, in);
     planner_load(s, in);
@@ -201,8 +224,8 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     seat_waiting(s, plan);
     write_mends(s, plan);
     /* Under a limit on power a node without jobs is not kept awake for the next. */
-    plan_sleep_idle(plan, in,
-                    in->settings->power_limit_watts > 0 ? 0 : IDLE_BEFORE_SLEEP_S);
+    plan_sleep_idle(plan, in, s->limit_watts > 0 ? 0 : IDLE_BEFORE_SLEEP_S);
+    note_limit_change(s, plan);
     plan->learning = s->learning;
     plan->terms = (struct plan_terms){
         .known = true, .price_watts = s->price, .bold = planner_is_bold(s)};
@@ -215,7 +238,7 @@ static void planner_offer(void *self, const struct optimize_input *in,
     struct planner_state *s = self;
     const struct seat *seat;
 
-    s->settings = *in->settings;
+    take_settings(s, in);
     s->terms = terms;
     s->improves = false;
     plan_reset(&s->offered, in);

@@ -166,7 +166,7 @@ static double take_back_starts(struct planner_state *s, struct plan *plan, doubl
 
 void planner_keep_limit(struct planner_state *s, struct plan *plan)
 {
-    double limit = s->in->settings->power_limit_watts, saved, watts;
+    double limit = s->limit_watts, saved, watts;
     int job;
 
     if (!(limit > 0))

@@ -137,6 +137,7 @@ struct planner_state {
     vec_of(int) gang_jobs;           /* those on several devices, as shown */
     struct optimize_input shown;
     struct optimize_settings settings;
+    double limit_watts; /* the cluster may draw now and soon; 0: no limit */
     vec_of(const struct job_status *) shown_jobs;
     vec_of(size_t) seats; /* (shown) where the plan has each */
     bool typed;           /* the types have been loaded, */
