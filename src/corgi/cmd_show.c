@@ -325,14 +325,20 @@ static const struct view_column why_columns[] = {
 /* Of a job that waits: nothing was decided. */
 static const struct view_column place_columns[] = {PLACE_COLUMNS};
 
+/* Beside Slurm, which decides itself. */
+#define ADVISE_PREFIX "advise_"
+
 static void print_decision(const struct json_value *d)
 {
     const struct json_value *devices = json_value_get(d, "devices");
     const struct json_value *rate = json_value_get(d, "rate");
+    const char *kind = view_text_or(d, "kind", "?");
+    bool advice = str_starts(kind, ADVISE_PREFIX);
     char a[VIEW_SIZE], b[VIEW_SIZE];
 
-    printf("decision %.0f, %s: %s", view_number(d, "id"),
-           view_time(a, view_number(d, "at_s")), view_text_or(d, "kind", "?"));
+    printf("decision %.0f, %s: %s%s", view_number(d, "id"),
+           view_time(a, view_number(d, "at_s")), advice ? "only advised: " : "",
+           advice ? kind + strlen(ADVISE_PREFIX) : kind);
     for (size_t i = 0; i < json_value_count(devices); i++)
         printf("%s%s", i ? "," : " on ",
                json_member_string(json_value_item(devices, i), "name"));
@@ -362,6 +368,24 @@ static int print_waiting(const struct command_call *call, const struct json_valu
                view_text_or(job, "state", "?"),
                view_text_or(job, "reason", "nothing has been decided about it yet"));
     return 0;
+}
+
+/* What the decision below it does not tell: how it ended, or who else placed it. */
+static void print_standing(const struct daemon_args *args, const struct json_value *job)
+{
+    static const char *const ends[][2] = {
+        {"done", "is done"}, {"failed", "has failed"}, {"cancelled", "was cancelled"}};
+    const char *state = view_text_or(job, "state", ""),
+               *reason = view_text_or(job, "reason", "");
+
+    if (args->json || args->parsable)
+        return;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(state, ends[i][0]) == 0)
+            printf("job %.0f %s%s%s\n", view_number(job, "id"), ends[i][1],
+                   *reason ? ": " : "", reason);
+    if (strcmp(state, "running") == 0 && json_member_string(job, "engine_ref"))
+        printf("job %.0f runs where Slurm put it\n", view_number(job, "id"));
 }
 
 static int print_decisions(const struct command_call *call, const struct json_value *root,
@@ -401,6 +425,8 @@ static int run_why(struct command_call *call)
     waits = args->limit == 0 && json_value_get(daemon_root(&answer), "places");
     if (waits)
         status = daemon_show_answer(call, &answer, &why_waiting);
+    else
+        print_standing(&args->daemon, daemon_root(&answer));
     client_answer_fini(&answer);
     if (waits)
         return status;
@@ -420,9 +446,10 @@ static int run_why(struct command_call *call)
 
 const struct command cmd_why = {
     .name = "why",
-    .summary = "say why a job runs where it does, or why it waits",
+    .summary = "say why a job runs where it does, waits or has ended",
     .help = "Shows the decision that put the job where it is and the types that were "
-            "passed over; of a job that waits, every type and why it is not taken. SURE "
+            "passed over; of a job that waits, every type and why it is not taken; of "
+            "one that has ended, first why. SURE "
             "is the rate at the confidence that is asked for: it must reach what is "
             "NEEDED.",
     .examples = "corgi why 7\ncorgi why 7 --limit 5",

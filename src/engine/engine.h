@@ -59,7 +59,7 @@ enum engine_event_kind {
     ENGINE_WARNING,     /* text, job (0: none) */
     /* Of engines that have a will of their own, as Slurm. */
     ENGINE_ENTERED,        /* job, text: it waits there too, under this name */
-    ENGINE_REFUSED,        /* job, text: it was not taken in, and never will be */
+    ENGINE_REFUSED,        /* job, text why, never empty: it never will be taken in */
     ENGINE_JOB_FOUND,      /* found: somebody handed it in there; it waits */
     ENGINE_JOB_CHANGED,    /* job, found: held, released, other limits, queued again */
     ENGINE_JOB_COUNTED,    /* job, which may have ended: counted */

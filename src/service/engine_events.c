@@ -9,6 +9,7 @@
 #include "engine/conduct.h"
 #include "loop/cluster.h"
 #include "service/daemon_metrics.h"
+#include "service/end_why.h"
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
 #include "service/views.h"
@@ -272,67 +273,12 @@ static void on_started(struct service *s, const struct engine_event *e)
     seat_where_it_is(s, r, e);
 }
 
-/* Status or signal, and what the engine says of it: only it has seen the job.  Its text
- * may begin with the status itself. */
-static void describe_failure(const struct engine_event *e, char *text, size_t size)
-{
-    bool more = e->text && *e->text;
-
-    if (more && str_starts(e->text, "exit status"))
-        snprintf(text, size, "ended with %s", e->text);
-    else if (more && str_starts(e->text, "ended by signal"))
-        snprintf(text, size, "%s", e->text);
-    else if (e->signal > 0)
-        snprintf(text, size, "ended by signal %d (%s)%s%s", e->signal,
-                 strsignal(e->signal), more ? ": " : "", more ? e->text : "");
-    else
-        snprintf(text, size, "ended with exit status %d%s%s", e->exit_status,
-                 more ? ": " : "", more ? e->text : "");
-}
-
-static void own_failure(struct service *s, struct record *r, const struct engine_event *e)
-{
-    char text[208];
-
-    r->exit_status = e->signal > 0 ? -1 : e->exit_status;
-    r->signal = e->signal;
-    describe_failure(e, text, sizeof(text));
-    lifecycle_end(s, NULL, r, JOB_FAILED,
-                  &(struct why){.code = e->signal > 0 ? "signal" : "exit", .text = text});
-}
-
-static struct why why_again(const struct engine_event *e)
-{
-    switch (e->end) {
-    case ENGINE_END_OUT_OF_MEMORY:
-        return (struct why){.code = "out_of_memory",
-                            .text =
-                                e->text ? e->text : "the device had too little memory"};
-    case ENGINE_END_NOT_STARTED:
-        return (struct why){.code = "not_started",
-                            .text = e->text ? e->text : "it could not be started"};
-    case ENGINE_END_STOPPED:
-        return (struct why){.code = "lost", .text = "the engine stopped it"};
-    case ENGINE_END_TIME_LIMIT:
-        return (struct why){.code = "time_limit",
-                            .text = e->text ? e->text : "it reached its time limit"};
-    case ENGINE_END_NO_ROOM:
-        return (struct why){.code = "capacity",
-                            .text = e->text ? e->text : "its place was not free"};
-    case ENGINE_END_UNKNOWN:
-        return (struct why){.code = "unknown",
-                            .text = e->text ? e->text : "nobody knows how it ended"};
-    default:
-        return (struct why){.code = "lost",
-                            .text = e->text ? e->text : "it ended while nobody looked"};
-    }
-}
-
 /* The engine has nothing of this attempt any more. */
 static void ended(struct service *s, struct record *r, const struct engine_event *e)
 {
     struct loop_observed seen = {0};
-    struct why why = why_again(e);
+    char text[END_WHY_SIZE];
+    struct why why = end_why(e, text);
     enum conduct_fate fate;
 
     conduct_progress(s->loop, r->id, r->steps_before, e->steps);
@@ -344,12 +290,13 @@ static void ended(struct service *s, struct record *r, const struct engine_event
         lifecycle_requeue(s, NULL, r, &why);
     } else if (fate == CONDUCT_DONE) {
         r->exit_status = 0;
-        lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = "", .text = e->text});
+        lifecycle_end(s, NULL, r, JOB_DONE, &why);
     } else if (fate == CONDUCT_CANCELLED) {
-        lifecycle_end(s, NULL, r, JOB_CANCELLED,
-                      &(struct why){.code = "cancelled", .text = e->text});
+        lifecycle_end(s, NULL, r, JOB_CANCELLED, &why);
     } else if (e->end == ENGINE_END_FAILED) {
-        own_failure(s, r, e);
+        r->exit_status = e->signal > 0 ? -1 : e->exit_status;
+        r->signal = e->signal;
+        lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     } else if (e->end == ENGINE_END_TIME_LIMIT || e->end == ENGINE_END_UNKNOWN) {
         lifecycle_end(s, NULL, r, JOB_FAILED, &why);
     } else {

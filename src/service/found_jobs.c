@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "http/api.h"
+#include "service/end_why.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
@@ -168,6 +169,13 @@ static void enter(struct service *s, struct record *r)
     service_want_round(s);
 }
 
+static const struct why hold = {.code = "held", .text = "held in Slurm"};
+
+static void explain_hold(struct record *r)
+{
+    record_explain(r, r->held ? hold.code : "", "%s", r->held ? hold.text : "");
+}
+
 void found_jobs_found(struct service *s, const struct engine_event *e)
 {
     static const struct record_replicas alone = {.max = 1, .shares = 1, .number = 1};
@@ -205,6 +213,7 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
     str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
     records_set_held(s->records, r, f->held);
+    explain_hold(r);
     job_parse_know_class(s->classes, record_job(r));
     enter(s, r);
     tx = tx_begin(s);
@@ -228,7 +237,7 @@ void found_jobs_changed(struct service *s, const struct engine_event *e)
         records_set_held(s->records, r, held);
         if (loop_job(s->loop, r->id))
             loop_hold(s->loop, r->id, held, service_now_s(s), NULL);
-        record_explain(r, held ? "held" : "", "%s", held ? "held in Slurm" : "");
+        explain_hold(r);
     }
     tx = tx_begin(s);
     tx_job(tx, r, &(struct tx_step){.what = held ? "held" : "changed"});
@@ -296,20 +305,6 @@ void found_jobs_started(struct service *s, struct record *r, const struct engine
 
 /* ---- ended ------------------------------------------------------------------------- */
 
-static struct why why_of(const struct engine_event *e)
-{
-    static const char *const codes[] = {[ENGINE_END_DONE] = "",
-                                        [ENGINE_END_FAILED] = "exit",
-                                        [ENGINE_END_CANCELLED] = "cancelled",
-                                        [ENGINE_END_TIME_LIMIT] = "time_limit",
-                                        [ENGINE_END_REQUEUED] = "lost",
-                                        [ENGINE_END_NO_ROOM] = "capacity",
-                                        [ENGINE_END_UNKNOWN] = "unknown"};
-    const char *code = e->end <= ENGINE_END_UNKNOWN ? codes[e->end] : NULL;
-
-    return (struct why){.code = code ? code : "lost", .text = e->text, .at_s = e->at_s};
-}
-
 static void queue_again(struct service *s, struct record *r, const struct why *why)
 {
     if (r->final) {
@@ -319,7 +314,7 @@ static void queue_again(struct service *s, struct record *r, const struct why *w
         enter(s, r);
         return;
     }
-    lifecycle_requeue(s, NULL, r, why);
+    lifecycle_requeue(s, NULL, r, r->held ? &hold : why);
 }
 
 void found_jobs_ended(struct service *s, struct record *r, const struct engine_event *e)
@@ -327,9 +322,11 @@ void found_jobs_ended(struct service *s, struct record *r, const struct engine_e
     static const enum job_state states[] = {[CONDUCT_DONE] = JOB_DONE,
                                             [CONDUCT_FAILED] = JOB_FAILED,
                                             [CONDUCT_CANCELLED] = JOB_CANCELLED};
-    struct why why = why_of(e);
+    char text[END_WHY_SIZE];
+    struct why why = end_why(e, text);
     enum conduct_fate fate;
 
+    why.at_s = e->at_s;
     if (r->phase >= PHASE_LEAVING)
         return;
     fate = conduct_ended(s->loop, r->id, e->end, &r->tries, service_now_s(s), NULL);

@@ -155,8 +155,7 @@ void lifecycle_hand_in(struct service *s, struct record *r)
 void lifecycle_refused(struct service *s, struct record *r, const char *text)
 {
     lifecycle_end(s, NULL, r, JOB_FAILED,
-                  &(struct why){.code = "not_started",
-                                .text = text && *text ? text : "the engine refused it"});
+                  &(struct why){.code = "not_started", .text = text});
 }
 
 /* It waits in the engine's queue too: it would stay there for ever. */

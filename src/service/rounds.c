@@ -247,6 +247,9 @@ static void explain(const struct service *s, const struct standing *standing,
 
     if (r->phase != PHASE_WAITING || r->held || r->over_quota)
         return;
+    /* Whom it was stopped for says more than that nothing is free. */
+    if (reason == UNPLACED_CAPACITY && strcmp(r->reason_code, "preempted") == 0)
+        return;
     unplaced_say(text, sizeof(text), reason, record_job(r), loop_cluster(s->loop));
     if (standing->count > 1 && reason == UNPLACED_CAPACITY)
         add_share(s, standing, r, text, sizeof(text));

@@ -151,3 +151,29 @@ says() { # job, text of why
     api POST "/v1/jobs/$first/cancel" > /dev/null
     wait_state "$second" running
 }
+
+@test "a job that was stopped for one that goes before it says for which, and goes on after it" {
+    echo "nodes: [{gpu: v100, gpus: 1, count: 1, name: host}]" > "$CORGID_DIR/cluster.yaml"
+    sed -i "s|^sim:.*|sim: {speed: 60, cluster_file: $CORGID_DIR/cluster.yaml}|" "$CORGID_DIR/c.yaml"
+    echo "policy: {grace: 60s, preempt: priority}" >> "$CORGID_DIR/c.yaml"
+    corgid_start
+    lesser=$(submit '{"total_steps": 1e9, "share": false, "need": {"kind": "best_effort"}}')
+    wait_state "$lesser" running
+    higher=$(submit '{"total_steps": 1e9, "share": false, "priority": 5}')
+    says "$lesser" "job $lesser is waiting: stopped for job $higher; it goes on later"
+    wait_state "$higher" running
+    api POST "/v1/jobs/$higher/cancel" > /dev/null
+    wait_state "$lesser" running
+}
+
+@test "a job that has ended says first why" {
+    corgid_start
+    id=$(submit '{"total_steps": 1e9}')
+    wait_state "$id" running
+    api POST "/v1/jobs/$id/cancel" '{"reason": "the data was wrong"}' > /dev/null
+    wait_state "$id" cancelled
+    why "$id"
+    [[ ${lines[0]} == "job $id was cancelled: the data was wrong"* ]]
+    why "$id" --json
+    [[ $output != *"was cancelled: "* ]]
+}

@@ -131,6 +131,37 @@ END
     api GET '/v1/jobs?limit=100' | jq -e '.jobs | length >= 1' > /dev/null
 }
 
+@test "ends that take Slurm long to make, and jobs it forgets, are told" {
+    fake_helper << 'END'
+states = ["timeout", "deadline", "node_fail", "boot_fail", "preempted", "out_of_memory"]
+def job(number, **more):
+    return dict({"id": str(number), "user": "root", "submit_s": 5, "start_s": 6, "nodes": ["a"],
+                 "gres": ["gpu:1(IDX:0)"], "tres_per_node": "gres:gpu:1", "num_nodes": 1}, **more)
+looks = 0
+def answer(r):
+    global looks
+    if r["op"] == "hello": hello(r)
+    elif r["op"] == "jobs":
+        looks += 1
+        rows = [job(1 + i, state=s, end_s=time.time()) for i, s in enumerate(states)]
+        if looks == 1: rows = [job(99, state="running")]
+        ok(r, fresh=True, rows=rows, gone=[], more=False)
+    elif r["op"] == "nodes":
+        ok(r, fresh=True, rows=[{"name": "a", "state": "idle", "gres": "gpu:v100:2"}], gone=[], more=False)
+    else: empty(r)
+END
+    told() { # STATE, REASON of one of the jobs
+        api GET '/v1/jobs?limit=100' | jq -e --arg state "$1" --arg reason "$2" \
+            '[.jobs[] | select(.state == $state and (.reason // "" | startswith($reason)))] | length == 1' > /dev/null
+    }
+    corgid_start
+    for end in "failed timeout" "failed deadline" "failed node_fail" "failed boot_fail" \
+        "cancelled preempted" "failed out_of_memory"; do
+        within 100 told "${end% *}" "Slurm says: ${end#* }"
+    done
+    within 300 told failed "Slurm does not know it any more: it ended while nobody looked"
+}
+
 @test "a cluster that grows by four nodes and loses two is planned with at once" {
     slurm_needed
     LAB_STARTED=1
