@@ -19,6 +19,7 @@
 #include "service/user_shares.h"
 #include "store/admin.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -194,6 +195,7 @@ static void retain(void *ctx)
 
     if (store_retain(s->store, &s->config.keep, service_now_s(s), NULL, NULL, &err) < 0)
         log_debug("retention", LOG_ERR(&err));
+    malloc_trim(0); /* what a crowd of jobs took goes back to the machine */
 }
 
 static void checkpoint(void *ctx)

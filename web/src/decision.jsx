@@ -1,6 +1,7 @@
 // decision.jsx - a decision as a sentence, what it was chosen over, and what came of it
 import { digits, energy, exactTime, isNumber, percent, rate, time, watts } from "./format.js";
 import { now } from "./live.js";
+import { Table } from "./table.jsx";
 import { JobLink } from "./ui.jsx";
 
 const verdicts = { possible: "possible", taken: "taken by others", too_slow: "too slow", too_little_memory: "too little memory" };
@@ -13,34 +14,20 @@ function place(a) {
 export function Alternatives({ list, kind }) {
     if (!list?.length) return null;
     return (
-        <div class="scroll" tabIndex={0} role="region" aria-label="What else was possible">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">Instead</th>
-                        <th scope="col">Verdict</th>
-                        <th scope="col" class="number">Rate it would have</th>
-                        <th scope="col" class="number">Sure of</th>
-                        <th scope="col" class="number">Energy</th>
-                        <th scope="col" class="number">Fits</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {list.map((a, i) => (
-                        <tr key={i} title={a.text}>
-                            <td>{place(a)}</td>
-                            <td>{verdicts[a.verdict] ?? a.verdict}</td>
-                            <td class="number">{rate(a.rate, kind)}</td>
-                            <td class="number">{isNumber(a.sure_rate) ? `${digits(a.sure_rate)}${a.needed_rate > 0 ? ` of ${digits(a.needed_rate)}` : ""}` : "–"}</td>
-                            <td class="number">
-                                {isNumber(a.more_joules) ? `${a.more_joules >= 0 ? "+" : "−"}${energy(Math.abs(a.more_joules))}` : isNumber(a.more_watts) ? `${a.more_watts >= 0 ? "+" : "−"}${watts(Math.abs(a.more_watts))}` : "–"}
-                            </td>
-                            <td class="number">{percent(a.fits)}</td>
-                        </tr>
-                    ))}
-                </tbody>
-            </table>
-        </div>
+        <Table label="What else was possible" head={[["Instead", true], ["Verdict", true], ["Rate it would have"], ["Sure of"], ["Energy"], ["Fits"]]}>
+            {list.map((a, i) => (
+                <tr key={i} title={a.text}>
+                    <td>{place(a)}</td>
+                    <td>{verdicts[a.verdict] ?? a.verdict}</td>
+                    <td class="number">{rate(a.rate, kind)}</td>
+                    <td class="number">{isNumber(a.sure_rate) ? `${digits(a.sure_rate)}${a.needed_rate > 0 ? ` of ${digits(a.needed_rate)}` : ""}` : "–"}</td>
+                    <td class="number">
+                        {isNumber(a.more_joules) ? `${a.more_joules >= 0 ? "+" : "−"}${energy(Math.abs(a.more_joules))}` : isNumber(a.more_watts) ? `${a.more_watts >= 0 ? "+" : "−"}${watts(Math.abs(a.more_watts))}` : "–"}
+                    </td>
+                    <td class="number">{percent(a.fits)}</td>
+                </tr>
+            ))}
+        </Table>
     );
 }
 

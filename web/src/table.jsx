@@ -1,11 +1,25 @@
-// table.jsx - a table of many rows, of which only those in sight are elements
+// table.jsx - tables: of few rows, and of many, of which only those in sight are elements
 //
-// Rows are of one height.  A column has key, title, width (a grid track), show(row), and may
+// Of the latter, rows are of one height.  A column has key, title, width (a grid track), show(row), and may
 // be `wide`: left out on a phone.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useNarrow } from "./ui.jsx";
 
 const rowHeight = 34, spare = 8;
+
+// A table of few rows: head has [title, true where it is not a number].
+export function Table({ label, head, bounded, children }) {
+    return (
+        <div class={bounded ? "scroll bounded" : "scroll"} tabIndex={0} role="region" aria-label={label}>
+            <table>
+                <thead>
+                    <tr>{head.map(([title, left]) => <th scope="col" key={title} class={left ? "" : "number"}>{title}</th>)}</tr>
+                </thead>
+                <tbody>{children}</tbody>
+            </table>
+        </div>
+    );
+}
 
 export function VirtualTable({ rows, columns, label, rowKey, marked, fresh, onEnd }) {
     const box = useRef(null);

@@ -15,8 +15,9 @@
 
 #define SLOTS                                                                            \
     (2 * PREDICTION_TABLE_MOST) /* kinds kept, those that left lately included */
-#define CHANGED        0.005    /* a rate alone that moved by this much is news */
-#define CHANGED_DEMAND 0.1      /* and so is a demand */
+#define PAIRS          ((size_t)SLOTS * (SLOTS + 1) / 2)
+#define CHANGED        0.005 /* a rate alone that moved by this much is news */
+#define CHANGED_DEMAND 0.1   /* and so is a demand */
 /* Where jobs share kinds, so many of these are asked for again in a round, in turn. */
 #define KINDS_A_ROUND 8
 /* And so many answers on pairs are made again; in a round that is not in a hurry, more,
@@ -28,11 +29,11 @@ struct prediction_table {
     const struct optimize_input *in;
     int types;
     struct table_kind kinds[SLOTS];
-    struct map *by_key;       /* key -> index of the kind */
-    struct table_pair *pairs; /* (types, SLOTS, SLOTS) upper half: lower index first */
-    bool *known;              /* the same */
-    int count;                /* kinds of this round, */
-    struct table_kind *last;  /* and the newest of them */
+    struct map *by_key;                   /* key -> index of the kind */
+    struct table_pair *pairs;             /* (types, PAIRS): see cell() */
+    bool *known;                          /* the same */
+    int count;                            /* kinds of this round, */
+    struct table_kind *last;              /* and the newest of them */
     vec_of(const struct table_kind *) of; /* (jobs) */
     long round;
     int left; /* kinds that may be asked for again this round */
@@ -60,9 +61,9 @@ void prediction_table_destroy(struct prediction_table *k)
 
 static size_t cell(int a, int b, int type)
 {
-    int low = a < b ? a : b, high = a < b ? b : a;
+    size_t low = (size_t)(a < b ? a : b), high = (size_t)(a < b ? b : a);
 
-    return ((size_t)type * SLOTS + (size_t)low) * SLOTS + (size_t)high;
+    return (size_t)type * PAIRS + high * (high + 1) / 2 + low;
 }
 
 static void forget(struct prediction_table *k, int kind)
@@ -198,7 +199,7 @@ static void forget_present_pairs(struct prediction_table *k)
 
 static void fit_types(struct prediction_table *k, int types)
 {
-    size_t cells = (size_t)types * SLOTS * SLOTS;
+    size_t cells = (size_t)types * PAIRS;
 
     if (k->types == types)
         return;

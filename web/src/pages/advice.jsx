@@ -6,25 +6,13 @@ import { Chart } from "../chart.jsx";
 import { Decision } from "../decision.jsx";
 import { count, digits, duration, exactTime, isNumber, percent, time } from "../format.js";
 import { live, now, useLive } from "../live.js";
+import { Table } from "../table.jsx";
 import { Empty, Trouble, useAsked, useTitle } from "../ui.jsx";
 
 const hours = (h) => (isNumber(h) ? (h > 0 && h < 0.005 ? "< 0.01" : h.toFixed(2)) : "–");
 const signed = (x, places = 1) => (isNumber(x) ? `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(x).toFixed(places)}` : "–");
 const mean = (x, half, places = 1) => signed(x, places) + (isNumber(x) && isNumber(half) ? ` ± ${half.toFixed(places)}` : "");
 const kwh = (x) => (isNumber(x) ? `${x >= 100 ? Math.round(x).toLocaleString("en") : x.toFixed(1)}` : "–");
-
-function Table({ label, head, children }) {
-    return (
-        <div class="scroll" tabIndex={0} role="region" aria-label={label}>
-            <table>
-                <thead>
-                    <tr>{head.map(([title, left]) => <th scope="col" key={title} class={left ? "" : "number"}>{title}</th>)}</tr>
-                </thead>
-                <tbody>{children}</tbody>
-            </table>
-        </div>
-    );
-}
 
 const Cells = ({ of }) => of.map((text, i) => <td class="number" key={i}>{text}</td>);
 

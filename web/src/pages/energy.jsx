@@ -4,6 +4,7 @@ import { Chart, stacked } from "../chart.jsx";
 import { count, digits, energy, interval, isNumber, percent, time, watts } from "../format.js";
 import { dayOfTrends, live, now, simulated, useLive } from "../live.js";
 import { setQuery } from "../route.js";
+import { Table } from "../table.jsx";
 import { Empty, Figure, JobLink, seriesColour, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
 
 function Power() {
@@ -46,37 +47,22 @@ function Books({ by, data }) {
     const most = Math.max(...data.rows.map((r) => r.joules), 1);
     const money = isNumber(data.cost), carbon = isNumber(data.co2_g);
     return (
-        <div class="scroll" tabIndex={0} role="region" aria-label={`Energy by ${by}`}>
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">{groups.find(([g]) => g === by)[1]}</th>
-                        <th scope="col">Energy</th>
-                        <th scope="col" class="number">between</th>
-                        <th scope="col" class="number">modelled</th>
-                        <th scope="col" class="number">Saved</th>
-                        {money && <th scope="col" class="number">{data.currency}</th>}
-                        {carbon && <th scope="col" class="number">CO₂</th>}
-                    </tr>
-                </thead>
-                <tbody>
-                    {data.rows.map((row) => (
-                        <tr key={row.key}>
-                            <td><Key by={by} row={row} /></td>
-                            <td class="barcell" title={`joules ${row.joules}`}>
-                                <i style={{ width: `${(row.joules / most) * 100}%` }} aria-hidden="true" />
-                                <span>{energy(row.joules)}</span>
-                            </td>
-                            <td class="number">{energy(row.joules_low)} to {energy(row.joules_high)}</td>
-                            <td class="number">{percent(row.modelled_share)}</td>
-                            <td class="number">{isNumber(row.saved_joules) ? interval(row.saved_joules, row.saved_joules_low, row.saved_joules_high, energy) : "–"}</td>
-                            {money && <td class="number">{digits(row.cost)}</td>}
-                            {carbon && <td class="number">{digits(row.co2_g / 1000)} kg</td>}
-                        </tr>
-                    ))}
-                </tbody>
-            </table>
-        </div>
+        <Table label={`Energy by ${by}`} head={[[groups.find(([g]) => g === by)[1], true], ["Energy", true], ["between"], ["modelled"], ["Saved"], ...(money ? [[data.currency]] : []), ...(carbon ? [["CO₂"]] : [])]}>
+            {data.rows.map((row) => (
+                <tr key={row.key}>
+                    <td><Key by={by} row={row} /></td>
+                    <td class="barcell" title={`joules ${row.joules}`}>
+                        <i style={{ width: `${(row.joules / most) * 100}%` }} aria-hidden="true" />
+                        <span>{energy(row.joules)}</span>
+                    </td>
+                    <td class="number">{energy(row.joules_low)} to {energy(row.joules_high)}</td>
+                    <td class="number">{percent(row.modelled_share)}</td>
+                    <td class="number">{isNumber(row.saved_joules) ? interval(row.saved_joules, row.saved_joules_low, row.saved_joules_high, energy) : "–"}</td>
+                    {money && <td class="number">{digits(row.cost)}</td>}
+                    {carbon && <td class="number">{digits(row.co2_g / 1000)} kg</td>}
+                </tr>
+            ))}
+        </Table>
     );
 }
 

@@ -4,6 +4,7 @@ import { Chart } from "../chart.jsx";
 import { count, digits, exactTime, interval, isNumber, percent, time, watts } from "../format.js";
 import { dayOfTrends, live, now, useLive } from "../live.js";
 import { setQuery } from "../route.js";
+import { Table } from "../table.jsx";
 import { Empty, JobLink, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
 
 const bases = { measured: "●", correlated: "◐", initial: "○" };
@@ -141,34 +142,19 @@ function Moved() {
     const factor = (b) => b.measured_rate / b.expected.value;
     return (
         <>
-            <div class="scroll" tabIndex={0} role="region" aria-label="What was learned this week">
-                <table>
-                    <thead>
-                        <tr>
-                            <th scope="col">Job</th>
-                            <th scope="col">On</th>
-                            <th scope="col" class="number">Expected, 1/s</th>
-                            <th scope="col" class="number">Measured</th>
-                            <th scope="col" class="number">Times as fast</th>
-                            <th scope="col">Rested on</th>
-                            <th scope="col">When</th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {data.beliefs.map((b) => (
-                            <tr key={`${b.job} ${b.type} ${b.beside}`}>
-                                <td><JobLink id={b.job} name={b.name} /></td>
-                                <td>{b.type}{b.beside ? <>, beside <JobLink id={b.beside} /></> : ", alone"}</td>
-                                <td class="number">{interval(b.expected.value, b.expected.low, b.expected.high, digits)}</td>
-                                <td class="number">{digits(b.measured_rate)}</td>
-                                <td class="number">{digits(factor(b))}</td>
-                                <td>{b.expected.source === "initial" ? "the first guess" : b.expected.source === "correlated" ? `${b.expected.observations} windows of others` : `${b.expected.observations} windows of its own`}</td>
-                                <td title={exactTime(b.at_s)}>{time(b.at_s, now())}</td>
-                            </tr>
-                        ))}
-                    </tbody>
-                </table>
-            </div>
+            <Table label="What was learned this week" head={[["Job", true], ["On", true], ["Expected, 1/s"], ["Measured"], ["Times as fast"], ["Rested on", true], ["When", true]]}>
+                {data.beliefs.map((b) => (
+                    <tr key={`${b.job} ${b.type} ${b.beside}`}>
+                        <td><JobLink id={b.job} name={b.name} /></td>
+                        <td>{b.type}{b.beside ? <>, beside <JobLink id={b.beside} /></> : ", alone"}</td>
+                        <td class="number">{interval(b.expected.value, b.expected.low, b.expected.high, digits)}</td>
+                        <td class="number">{digits(b.measured_rate)}</td>
+                        <td class="number">{digits(factor(b))}</td>
+                        <td>{b.expected.source === "initial" ? "the first guess" : b.expected.source === "correlated" ? `${b.expected.observations} windows of others` : `${b.expected.observations} windows of its own`}</td>
+                        <td title={exactTime(b.at_s)}>{time(b.at_s, now())}</td>
+                    </tr>
+                ))}
+            </Table>
             <p class="quiet">Of {count(data.first_sights, "place")} where a job was measured for the first time since the daemon came up, those whose rate was furthest from what had been expected; a week at most.</p>
         </>
     );

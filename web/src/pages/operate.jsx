@@ -4,7 +4,7 @@ import { get, patch, post, query, remove } from "../api.js";
 import { nodeWatts } from "../device.js";
 import { count, digits, duration, energy, exactTime, percent, time, watts } from "../format.js";
 import { isOperator, live, loadNodes, now, useLive } from "../live.js";
-import { VirtualTable } from "../table.jsx";
+import { Table, VirtualTable } from "../table.jsx";
 import { Action, Empty, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
 
 function tell(node, what, body = {}) {
@@ -47,6 +47,8 @@ const knobs = [
     ["progress_watts", "What progress is worth, W", "number", { min: 0, step: "any" }],
     ["move_s", "Lost by a move, s", "number", { min: 0, step: "any" }],
     ["grace_s", "Wait that is no violation, s", "number", { min: 0, step: "any" }],
+    ["preempt", "Who is stopped for others", "choice", [["none", "nobody"], ["best_effort", "best effort, for promises"], ["priority", "smaller priority, for larger"]]],
+    ["fair_share_s", "Shares count half after, s (0: none)", "number", { min: 0, step: "any" }],
     ["power_limit_watts", "Power limit, W (0: none)", "number", { min: 0, step: "any" }],
 ];
 
@@ -113,13 +115,19 @@ function Policy() {
                 {knobs.map(([key, label, type, more]) => (
                     <label key={key} class={type === "checkbox" ? "check" : ""}>
                         {type !== "checkbox" && label}
-                        <input
-                            type={type}
-                            name={key}
-                            disabled={!isOperator()}
-                            {...(type === "checkbox" ? { checked: value(key) } : { value: value(key), ...more })}
-                            onInput={(e) => set({ ...changes, [key]: type === "checkbox" ? e.target.checked : e.target.value === "" ? "" : Number(e.target.value) })}
-                        />
+                        {type === "choice" ? (
+                            <select name={key} disabled={!isOperator()} value={value(key)} onInput={(e) => set({ ...changes, [key]: e.target.value })}>
+                                {more.map(([choice, words]) => <option key={choice} value={choice}>{words}</option>)}
+                            </select>
+                        ) : (
+                            <input
+                                type={type}
+                                name={key}
+                                disabled={!isOperator()}
+                                {...(type === "checkbox" ? { checked: value(key) } : { value: value(key), ...more })}
+                                onInput={(e) => set({ ...changes, [key]: type === "checkbox" ? e.target.checked : e.target.value === "" ? "" : Number(e.target.value) })}
+                            />
+                        )}
                         {type === "checkbox" && label}
                     </label>
                 ))}
@@ -197,44 +205,29 @@ function Tokens() {
         <>
             <NewToken made={again} />
             {data.tokens.length > 0 && (
-                <div class="scroll bounded" tabIndex={0} role="region" aria-label="Tokens">
-                    <table>
-                        <thead>
-                            <tr>
-                                <th scope="col">Token</th>
-                                <th scope="col">User</th>
-                                <th scope="col">Role</th>
-                                <th scope="col">For</th>
-                                <th scope="col">Made</th>
-                                <th scope="col">Ends</th>
-                                <th scope="col"><span class="quiet">Take it back</span></th>
-                            </tr>
-                        </thead>
-                        <tbody>
-                            {data.tokens.map((t) => (
-                                <tr key={t.id}>
-                                    <td><code>{t.id}</code>{t.id === live.who.token ? " (yours)" : ""}</td>
-                                    <td>{t.user}</td>
-                                    <td>{t.role}</td>
-                                    <td>{t.note ?? ""}</td>
-                                    <td title={exactTime(t.created_s)}>{time(t.created_s, now())}</td>
-                                    <td title={exactTime(t.expires_s)}>{t.expires_s ? time(t.expires_s, now()) : "never"}</td>
-                                    <td>
-                                        <Action
-                                            tone="danger"
-                                            run={async () => {
-                                                await remove(`/v1/tokens/${encodeURIComponent(t.id)}`);
-                                                again();
-                                            }}
-                                        >
-                                            Revoke
-                                        </Action>
-                                    </td>
-                                </tr>
-                            ))}
-                        </tbody>
-                    </table>
-                </div>
+                <Table label="Tokens" bounded head={[["Token", true], ["User", true], ["Role", true], ["For", true], ["Made", true], ["Ends", true], ["Take it back", true]]}>
+                    {data.tokens.map((t) => (
+                        <tr key={t.id}>
+                            <td><code>{t.id}</code>{t.id === live.who.token ? " (yours)" : ""}</td>
+                            <td>{t.user}</td>
+                            <td>{t.role}</td>
+                            <td>{t.note ?? ""}</td>
+                            <td title={exactTime(t.created_s)}>{time(t.created_s, now())}</td>
+                            <td title={exactTime(t.expires_s)}>{t.expires_s ? time(t.expires_s, now()) : "never"}</td>
+                            <td>
+                                <Action
+                                    tone="danger"
+                                    run={async () => {
+                                        await remove(`/v1/tokens/${encodeURIComponent(t.id)}`);
+                                        again();
+                                    }}
+                                >
+                                    Revoke
+                                </Action>
+                            </td>
+                        </tr>
+                    ))}
+                </Table>
             )}
         </>
     );
@@ -245,30 +238,17 @@ function Audit() {
     if (error) return <Trouble error={error} />;
     if (!data?.entries.length) return <Empty title="Nobody changed anything yet." />;
     return (
-        <div class="scroll bounded" tabIndex={0} role="region" aria-label="Who did what">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">When</th>
-                        <th scope="col">Who</th>
-                        <th scope="col">What</th>
-                        <th scope="col">Outcome</th>
-                        <th scope="col">From</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {data.entries.map((e) => (
-                        <tr key={e.id}>
-                            <td title={exactTime(e.at_s)}>{time(e.at_s, now())}</td>
-                            <td>{e.user ?? "unknown"}</td>
-                            <td>{e.action} <span class="quiet">{e.target}</span></td>
-                            <td><span class={`state ${e.outcome}`}>{e.outcome}</span></td>
-                            <td class="quiet">{e.from}</td>
-                        </tr>
-                    ))}
-                </tbody>
-            </table>
-        </div>
+        <Table label="Who did what" bounded head={[["When", true], ["Who", true], ["What", true], ["Outcome", true], ["From", true]]}>
+            {data.entries.map((e) => (
+                <tr key={e.id}>
+                    <td title={exactTime(e.at_s)}>{time(e.at_s, now())}</td>
+                    <td>{e.user ?? "unknown"}</td>
+                    <td>{e.action} <span class="quiet">{e.target}</span></td>
+                    <td><span class={`state ${e.outcome}`}>{e.outcome}</span></td>
+                    <td class="quiet">{e.from}</td>
+                </tr>
+            ))}
+        </Table>
     );
 }
 
