@@ -26,9 +26,12 @@ static const double stranger[PAIR_KINDS][BLEND_COUNTS][BLEND_EXPERTS] = {
 static const double sibling[BLEND_COUNTS][BLEND_EXPERTS] = {
     {0.65, 0, 0.35, 0, 0}, {0.7, 0, 0.3, 0, 0}, {0.8, 0, 0.2, 0, 0}, {0.9, 0, 0.1, 0, 0}};
 
-/* Share of the variance by which the best point lies below the mean, up to a variance. */
-#define POINT_SHIFT   0.3
-#define POINT_VAR_MAX 0.3
+/* Share of the variance by which the best point lies below the mean, up to a variance.  A
+ * job's own speeds stray further downwards than upwards, all of them together when its
+ * rate alone was measured too high; what it does to others does not. */
+static const struct {
+    double share, var_max;
+} point_shift[PAIR_KINDS] = {[PAIR_OWN] = {0.45, 0.6}, [PAIR_EFFECT] = {0.3, 0.3}};
 
 /* The place of a count among blend_counts, and how far it is on the way to the next. */
 static int place_of(int measured, double *rest)
@@ -64,7 +67,7 @@ struct blend_weights blend_weights_at(const struct blend_place *at, unsigned wit
 }
 
 struct blend_belief blend_mix(const struct blend_said *said,
-                              const struct blend_weights *w)
+                              const struct blend_weights *w, enum pair_kind kind)
 {
     double mean = 0, var = 0;
 
@@ -77,16 +80,20 @@ struct blend_belief blend_mix(const struct blend_said *said,
         if (w->of[e] > 0)
             var += w->of[e] * (said->by[e].sd * said->by[e].sd + away * away);
     }
-    return (struct blend_belief){mean - POINT_SHIFT * fmin(var, POINT_VAR_MAX),
-                                 sqrt(var)};
+    mean -= point_shift[kind].share * fmin(var, point_shift[kind].var_max);
+    return (struct blend_belief){mean, sqrt(var)};
 }
 
 /* ---- widths ------------------------------------------------------------------------ */
 
-/* A little more than 90 %: parameters were fitted to what they are judged on. */
-#define WIDTH_SHARE 0.92
-#define WIDTH_LEAST 0.8
-#define WIDTH_MOST  4.0
+/* The share of misses a width has to hold: a little more than 90 % where parameters
+ * answer that were fitted to what they are judged on.  A new family of which nothing was
+ * measured errs as one: the fewer families there were, the less they say of the next. */
+#define SHARE_ASKED    0.90
+#define SHARE_FITTED   0.91
+#define SHARE_FAMILIES 0.25
+#define WIDTH_LEAST    0.8
+#define WIDTH_MOST     4.0
 
 /* Fewer families say little of the next one: this width counts as so many of them. */
 #define FEW_FAMILIES   6
@@ -144,16 +151,26 @@ static int family_sizes(const struct blend_miss *misses, size_t count, double *s
     return families;
 }
 
-double blend_width_choose(struct blend_miss *misses, size_t count)
+static double share_asked(const struct blend_place *at, int families)
+{
+    if (at->sibling || at->measured > 1)
+        return SHARE_FITTED;
+    return SHARE_ASKED + (at->measured == 0 ? SHARE_FAMILIES / families : 0);
+}
+
+double blend_width_choose(struct blend_miss *misses, size_t count,
+                          const struct blend_place *at)
 {
     double *sizes = mem_array(double, count + 1), all = 0, below = 0, width = PRIOR_WIDTH;
+    double share;
     int families;
 
     qsort(misses, count, sizeof(*misses), by_error);
     families = family_sizes(misses, count, sizes);
+    share = share_asked(at, families > 0 ? families : 1);
     for (size_t i = 0; i < count; i++) /* a large family does not outvote the others */
         all += 1 / sqrt(sizes[i]);
-    for (size_t i = 0; i < count && below < WIDTH_SHARE * all; i++) {
+    for (size_t i = 0; i < count && below < share * all; i++) {
         width = misses[i].error;
         below += 1 / sqrt(sizes[i]);
     }

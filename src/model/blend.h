@@ -42,10 +42,10 @@ struct blend_weights {
 /* without: bits of experts that are left out; the others share their weight. */
 struct blend_weights blend_weights_at(const struct blend_place *at, unsigned without);
 
-/* mean is the point with the least relative error, a little below the mean of the log: an
- * error upwards counts more. */
+/* Of a cell of this kind.  mean is the point with the least relative error, below the
+ * mean of the log: an error upwards counts more. */
 struct blend_belief blend_mix(const struct blend_said *said,
-                              const struct blend_weights *weights);
+                              const struct blend_weights *weights, enum pair_kind kind);
 
 /* ------------------------------------------------------------------------------------ */
 
@@ -71,5 +71,7 @@ struct blend_miss {
     int family; /* what was held out together */
 };
 
-/* The width that holds 90 % for a family never seen.  Sorts the misses. */
-double blend_width_choose(struct blend_miss *misses, size_t count);
+/* The width that holds 90 % for a family never seen, of cells of this place.  Sorts the
+ * misses. */
+double blend_width_choose(struct blend_miss *misses, size_t count,
+                          const struct blend_place *at);

@@ -102,6 +102,7 @@ struct pairs_mix pairs_mix_of(const struct pairs *p, const struct pair_sight *v,
     struct blend_place at = place_of(v, kind);
 
     return (struct pairs_mix){
+        kind,
         blend_weights_at(&at, p->initial_only ? ~(1u << BLEND_NETWORK) : p->without),
         blend_width_at(&p->widths, &at)};
 }
@@ -109,7 +110,7 @@ struct pairs_mix pairs_mix_of(const struct pairs *p, const struct pair_sight *v,
 struct pairs_guess pairs_guess_of(const struct pairs_mix *mix,
                                   const struct blend_said *said, struct blend_belief *raw)
 {
-    struct blend_belief b = blend_mix(said, &mix->weights);
+    struct blend_belief b = blend_mix(said, &mix->weights, mix->kind);
 
     if (raw)
         *raw = b;

@@ -52,18 +52,28 @@ static void a_mix_is_less_sure_where_experts_differ(void **state)
     struct blend_weights half = {{0.5, 0, 0.5, 0, 0}};
     struct blend_said same = {{{-0.5, 0.1}, {0, 0}, {-0.5, 0.1}, {0, 0}, {0, 0}}};
     struct blend_said apart = {{{-0.2, 0.1}, {0, 0}, {-0.8, 0.1}, {0, 0}, {0, 0}}};
-    struct blend_belief a = blend_mix(&same, &half), b = blend_mix(&apart, &half);
 
     (void)state;
-    assert_true(fabs(a.sd - 0.1) < 1e-12);
-    assert_true(fabs(b.sd - sqrt(0.01 + 0.09)) < 1e-12);
-    /* An error upwards costs more: the point lies below the mean, by more the less sure.
-     */
-    assert_true(a.mean < -0.5 && b.mean < a.mean);
+    for (int kind = 0; kind < PAIR_KINDS; kind++) {
+        struct blend_belief a = blend_mix(&same, &half, kind);
+        struct blend_belief b = blend_mix(&apart, &half, kind);
+
+        assert_true(fabs(a.sd - 0.1) < 1e-12);
+        assert_true(fabs(b.sd - sqrt(0.01 + 0.09)) < 1e-12);
+        /* An error upwards costs more: the point lies below the mean, by more the less
+         * sure. */
+        assert_true(a.mean < -0.5 && b.mean < a.mean);
+    }
+    /* Own speeds stray further downwards. */
+    assert_true(blend_mix(&apart, &half, PAIR_OWN).mean <
+                blend_mix(&apart, &half, PAIR_EFFECT).mean);
 }
+
+static const struct blend_place fitted = {PAIR_OWN, 10, false};
 
 static void widths_hold_nine_tenths_of_new_errors(void **state)
 {
+    static const struct blend_place strange = {PAIR_OWN, 0, false};
     struct blend_miss misses[MISSES];
     struct rng rng;
     double width;
@@ -73,10 +83,12 @@ static void widths_hold_nine_tenths_of_new_errors(void **state)
     rng_init(&rng, 7);
     for (int i = 0; i < MISSES; i++)
         misses[i] = (struct blend_miss){fabs(rng_normal(&rng)), i % 9};
-    width = blend_width_choose(misses, MISSES);
+    width = blend_width_choose(misses, MISSES, &fitted);
     for (int i = 0; i < 10000; i++)
         inside += fabs(rng_normal(&rng)) <= width;
     assert_true(inside > 9000 && inside < 9500);
+    /* Nine families say less of a tenth than of their own further cells. */
+    assert_true(blend_width_choose(misses, MISSES, &strange) > width);
 }
 
 /* One family with many cells does not decide alone, and few families say little. */
@@ -94,11 +106,11 @@ static void a_large_family_does_not_outvote_the_others(void **state)
         misses[i] = (struct blend_miss){fabs(rng_normal(&rng)) * (large ? 0.3 : 2),
                                         large ? 9 : i % 9};
     }
-    all = blend_width_choose(misses, MISSES);
+    all = blend_width_choose(misses, MISSES, &fitted);
     assert_true(all > 1.0);
     for (int i = 0; i < 40; i++)
         few[i] = (struct blend_miss){0.1, i % 2};
-    assert_true(blend_width_choose(few, 40) > 0.8);
+    assert_true(blend_width_choose(few, 40, &fitted) > 0.8);
 }
 
 int main(void)

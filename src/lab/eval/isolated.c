@@ -162,7 +162,7 @@ static double isolated_baseline_guess(const struct isolated_baseline *b, int whi
 #define CALIBRATE_SHARE 0.92
 #define CALIBRATE_MIN   10 /* fewer errors say nothing */
 
-/* See BLEND_POINT_SHIFT; smaller, since half the guess is not the model's. */
+/* See point_shift in blend.c; smaller, since half the guess is not the model's. */
 #define POINT_SHIFT 0.3
 #define SHIFT_MAX   0.08
 
