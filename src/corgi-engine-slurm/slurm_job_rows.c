@@ -80,6 +80,8 @@ static void write_wish(struct json_out *out, const slurm_job_info_t *j)
     json_out_key_string(out, "features", j->features);
     json_out_key_string(out, "req_nodes", j->req_nodes);
     json_out_key_bool(out, "held", j->priority == 0);
+    if (j->dependency && *j->dependency) /* what of it is not fulfilled yet */
+        json_out_key_string(out, "dependency", j->dependency);
 }
 
 /* Times are of the past alone: what Slurm expects moves with every look. */

@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +26,13 @@
 
 /* ---- members ----------------------------------------------------------------------- */
 
+/* Slurm's own errors: it was reached, and said no.  Smaller ones are of the line. */
+#define FIRST_REFUSAL 2000
+
 static int refuse(const char *what, struct err *err)
 {
-    return err_set(err, ERR_SYSTEM, "%s: %s", what, slurm_strerror(errno));
+    return err_set(err, errno >= FIRST_REFUSAL ? ERR_INFEASIBLE : ERR_SYSTEM, "%s: %s",
+                   what, slurm_strerror(errno));
 }
 
 /* Slurm takes char *, and only reads it. */
@@ -106,13 +111,15 @@ static int pin(const struct json_value *request, job_desc_msg_t *job, struct err
         return -1;
     if (!names)
         return 0;
-    if (!*names || strpbrk(names, "[] "))
+    job->req_nodes = lent(names);
+    if (!*names) /* any: as many as before */
+        return 0;
+    if (strpbrk(names, "[] "))
         return err_set(err, ERR_FORMAT, "nodes are names with commas between");
     for (const char *at = names; *at; at++)
         count += *at == ',';
     if (count > MAX_NODES)
         return err_set(err, ERR_LIMIT, "a job has at most %d nodes", MAX_NODES);
-    job->req_nodes = lent(names);
     job->min_nodes = job->max_nodes = count;
     return 0;
 }
@@ -219,9 +226,42 @@ static int read_names(const struct json_value *request, job_desc_msg_t *job,
     return 0;
 }
 
+/* Who the user is, as far as the environment does not say; it lives in `entry`. */
+struct user_texts {
+    char home[MAX_NAME], user[MAX_NAME], logname[MAX_NAME];
+};
+
+static bool names(char *const *variables, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(variables[i], name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
+static size_t add_user(uint32_t uid, struct user_texts *texts, char **variables,
+                       size_t count)
+{
+    struct passwd entry, *found = NULL;
+    char memory[4096];
+
+    if (getpwuid_r(uid, &entry, memory, sizeof(memory), &found) != 0 || !found)
+        return count;
+    snprintf(texts->home, sizeof(texts->home), "HOME=%.1000s", found->pw_dir);
+    snprintf(texts->user, sizeof(texts->user), "USER=%.1000s", found->pw_name);
+    snprintf(texts->logname, sizeof(texts->logname), "LOGNAME=%.1000s", found->pw_name);
+    if (!names(variables, count, "HOME="))
+        variables[count++] = texts->home;
+    if (!names(variables, count, "USER="))
+        variables[count++] = texts->user;
+    if (!names(variables, count, "LOGNAME="))
+        variables[count++] = texts->logname;
+    return count;
+}
+
 /* "NAME=VALUE" of an array, borrowed; Slurm wants one at least. */
-static int read_environment(const struct json_value *request, char **variables,
-                            job_desc_msg_t *job, struct err *err)
+static int read_environment(const struct json_value *request, struct user_texts *texts,
+                            char **variables, job_desc_msg_t *job, struct err *err)
 {
     const struct json_value *list = json_value_get(request, "environment");
     size_t count = json_value_count(list);
@@ -234,6 +274,7 @@ static int read_environment(const struct json_value *request, char **variables,
         if (!variables[i] || !strchr(variables[i], '='))
             return err_set(err, ERR_FORMAT, "the environment is a list of NAME=VALUE");
     }
+    count = add_user(job->user_id, texts, variables, count);
     if (count == 0)
         variables[count++] = lent("SLURM_GET_USER_ENV=1");
     job->environment = variables;
@@ -245,7 +286,8 @@ int slurm_order_submit(const struct json_value *request, struct json_out *out,
                        struct err *err)
 {
     submit_response_msg_t *answer = NULL;
-    char *variables[MAX_VARIABLES];
+    char *variables[MAX_VARIABLES + 3];
+    struct user_texts texts;
     char number[16];
     job_desc_msg_t job;
 
@@ -253,7 +295,7 @@ int slurm_order_submit(const struct json_value *request, struct json_out *out,
     slurm_init_job_desc_msg(&job);
     if (read_owner(request, &job, err) < 0 || read_names(request, &job, err) < 0 ||
         read_size(request, &job, err) < 0 || describe(request, &job, err) < 0 ||
-        read_environment(request, variables, &job, err) < 0)
+        read_environment(request, &texts, variables, &job, err) < 0)
         return -1;
     job.priority = 0; /* released when it is placed */
     job.open_mode = OPEN_MODE_APPEND;

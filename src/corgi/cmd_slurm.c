@@ -2,7 +2,8 @@
  * daemon saw of it
  *
  * check starts the helper as the daemon would, with --read-only, asks for settings and
- * nodes and prints what engine/slurm/slurm_check.c finds.  export is slurm_export.c's. */
+ * nodes and prints what engine/slurm/slurm_check.c finds.  export is slurm_export.c's,
+ * detach is slurm_detach.c's. */
 #include "corgi/commands.h"
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "base/mem.h"
 #include "base/poller.h"
 #include "corgi/daemon.h"
+#include "corgi/slurm_detach.h"
 #include "corgi/slurm_export.h"
 #include "engine/slurm/helper_link.h"
 #include "engine/slurm/slurm_check.h"
@@ -154,19 +156,21 @@ static int count_advice(const slurm_findings *findings)
     return count;
 }
 
+static const char *config_of(const char *told)
+{
+    return told ? told : access(SYSTEM_CONFIG, R_OK) == 0 ? SYSTEM_CONFIG : NULL;
+}
+
 static int run_check(struct command_call *call)
 {
     const struct slurm_args *args = call->args;
-    const char *path = args->config                       ? args->config
-                       : access(SYSTEM_CONFIG, R_OK) == 0 ? SYSTEM_CONFIG
-                                                          : NULL;
     struct service_config config;
     struct slurm_look look = {0};
     struct err err = {0};
     char *helper;
     int rc;
 
-    if (service_config_load(&config, path, &err) < 0)
+    if (service_config_load(&config, config_of(args->config), &err) < 0)
         return command_failed(call, &err);
     look.types = slurm_config_types(&config.slurm);
     helper = slurm_engine_helper(args->helper ? args->helper : config.slurm.helper);
@@ -242,8 +246,67 @@ static const struct command cmd_slurm_export = {
     .run = run_export,
 };
 
+/* ---- detach ------------------------------------------------------------------------ */
+
+#define PLUGIN_SETTINGS "/etc/corgi/slurm-plugin.conf"
+
+struct slurm_detach_args {
+    const char *config, *helper, *settings;
+    bool dry_run;
+};
+
+static const struct option_spec detach_options[] = {
+    OPT(struct slurm_detach_args, dry_run, FLAG, "dry-run", 'n', NULL,
+        "say what would be done, and do nothing"),
+    OPT(struct slurm_detach_args, config, STRING, "config", 'c', "FILE",
+        "the daemon's config, for slurm.helper; " SYSTEM_CONFIG
+        " without it, when it is there"),
+    OPT(struct slurm_detach_args, helper, STRING, "helper", 0, "PROGRAM",
+        "the helper, or unix:PATH, over the config's"),
+    OPT(struct slurm_detach_args, settings, STRING, "plugin-conf", 0, "FILE",
+        "settings of slurmctld's plugin", .default_text = PLUGIN_SETTINGS),
+    {0},
+};
+
+static int run_detach(struct command_call *call)
+{
+    const struct slurm_detach_args *args = call->args;
+    struct slurm_detach how = {.settings = args->settings, .dry_run = args->dry_run};
+    struct service_config config;
+    struct err err = {0};
+    char *helper;
+    int count;
+
+    if (service_config_load(&config, config_of(args->config), &err) < 0)
+        return command_failed(call, &err);
+    helper = slurm_engine_helper(args->helper ? args->helper : config.slurm.helper);
+    how.helper = helper;
+    count = slurm_detach_run(&how, &err);
+    if (count >= 0)
+        printf("%d jobs %s Slurm's own scheduler\n", count,
+               args->dry_run ? "would go to" : "are with");
+    free(helper);
+    service_config_fini(&config);
+    return count < 0 ? command_failed(call, &err) : 0;
+}
+
+static const struct command cmd_slurm_detach = {
+    .name = "detach",
+    .summary = "give Slurm's scheduler every job that Corgi holds",
+    .help =
+        "Puts the settings of slurmctld's plugin aside, so that nothing more is held, "
+        "takes Corgi's mark off every job that waits and releases it to Slurm's own "
+        "scheduler.  Jobs that run are left alone.  Needs root or SlurmUser, and no "
+        "daemon; one that runs only watches these jobs from then on.  To manage the "
+        "partition again, rename the settings back.",
+    .examples = "corgi slurm detach --dry-run\n",
+    .options = detach_options,
+    .args_size = sizeof(struct slurm_detach_args),
+    .run = run_detach,
+};
+
 static const struct command *const children[] = {&cmd_slurm_check, &cmd_slurm_export,
-                                                 NULL};
+                                                 &cmd_slurm_detach, NULL};
 
 const struct command cmd_slurm = {
     .name = "slurm",

@@ -45,7 +45,8 @@ enum engine_stop {
 
 enum engine_event_kind {
     ENGINE_STARTED,     /* job, attempt, devices it really got; none: as it was told */
-    ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text */
+    ENGINE_ENDED,       /* job, attempt, end, exit_status, signal, text; attempt 0: the
+                           job itself is over, whether it runs or waits */
     ENGINE_MEASURED,    /* job, measurement, steps, source, confidence */
     ENGINE_DEMAND,      /* job (a service), measurement.rate: requests/s asked of it */
     ENGINE_POWER,       /* device, watts, joules since the last such event, modelled,
@@ -108,6 +109,8 @@ struct engine_found {
     double memory_mb;  /* of the host, likewise */
     double limit_s;    /* 0: none */
     bool held;         /* by its owner or an operator of the engine */
+    bool planned;      /* ours to place and to start: it waits for that; else it is only
+                          watched */
     uint64_t *job_out; /* of JOB_FOUND: the sink says its number; 0: it is not wanted,
                           as it is known to have ended */
 };

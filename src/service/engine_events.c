@@ -346,6 +346,11 @@ static void on_ended(struct service *s, const struct engine_event *e)
         found_jobs_ended(s, r, e);
         return;
     }
+    if (e->attempt == 0) { /* the engine does not have the job itself any more */
+        if (r->phase > PHASE_PENDING && r->phase < PHASE_LEAVING)
+            ended(s, r, e);
+        return;
+    }
     if (e->attempt == r->leaving_attempt) {
         const struct job_status *status = loop_job(s->loop, r->id);
         bool held = r->leaving_holds;
@@ -420,7 +425,8 @@ static void on_node(struct service *s, const struct engine_event *e)
                                         [ENGINE_NODE_FALLING] = "falling_asleep",
                                         [ENGINE_NODE_ASLEEP] = "asleep"};
 
-    if (s->advises && e->kind == ENGINE_NODE_DOWN) { /* it says itself what is lost */
+    if ((s->advises || s->controls) && e->kind == ENGINE_NODE_DOWN) {
+        /* it says itself what is lost */
         loop_set_node(s->loop, e->node, NODE_DOWN, service_now_s(s));
     } else {
         for (int i = 0; e->kind == ENGINE_NODE_DOWN && i < node->device_count; i++)

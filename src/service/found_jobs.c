@@ -4,6 +4,10 @@
  * that were known.  They have records, rows and a seat in the loop as all jobs have, but
  * the engine decides when and where they run: nothing here starts or stops one.
  *
+ * Where Corgi has control some of them are planned: these wait for us to start them, and
+ * are jobs like those that were handed in here (record.entered).  All others are kept out
+ * of the loop then, and their devices are taken.
+ *
  * A job is stored under a key of its user, what the engine calls it.  An engine that was
  * killed may give the same name to another job: that one has the time of its submission
  * in its key too. */
@@ -33,7 +37,7 @@
  */
 static void key_of(const char *ref, bool with_time, char key[KEY_SIZE])
 {
-    snprintf(key, KEY_SIZE, "found:%.*s", (int)strcspn(ref, with_time ? "+" : "@"), ref);
+    snprintf(key, KEY_SIZE, "found:%.*s", (int)strcspn(ref, with_time ? "+" : "@#"), ref);
 }
 
 /* Is the stored job this very one, by its name and time there? */
@@ -47,6 +51,8 @@ static bool is_stored(const struct store_job *job, const char *ref)
     if (!extra || json_doc_parse(&doc, extra, strlen(extra), "extra", NULL) < 0)
         return false;
     was = json_member_string(json_doc_root(doc), "ref");
+    if (!was)
+        was = json_member_string(json_doc_root(doc), "entered");
     same = was && strncmp(was, ref, length) == 0 && (was[length] == '+' || !was[length]);
     json_doc_destroy(doc);
     return same;
@@ -152,7 +158,7 @@ static void follow_outside(struct service *s, struct record *r, enum job_state s
         r->final = mem_dup(&status, 1, sizeof(status));
     r->final->state = state;
     log_info("job_not_planned", LOG_U64("job", r->id), LOG_STR("ref", r->ref),
-             LOG_ERR(err));
+             LOG_STR("reason", err ? err->text : "it is only watched"));
 }
 
 static void enter(struct service *s, struct record *r)
@@ -162,7 +168,9 @@ static void enter(struct service *s, struct record *r)
 
     records_set_phase(s->records, r, PHASE_WAITING);
     user_shares_tell(s, r);
-    if (loop_submit(s->loop, &job, service_now_s(s), &err) < 0)
+    if (s->controls && r->ref[0])
+        follow_outside(s, r, JOB_WAITING, NULL);
+    else if (loop_submit(s->loop, &job, service_now_s(s), &err) < 0)
         follow_outside(s, r, JOB_WAITING, &err);
     else if (r->held)
         loop_hold(s->loop, r->id, true, service_now_s(s), NULL);
@@ -209,7 +217,7 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     store_digest(f->ref, strlen(f->ref), stored.request.digest);
     r = records_add(s->records, &stored, &alone);
     r->stored->request.job.types_allowed = job.types_allowed;
-    str_copy(r->ref, sizeof(r->ref), f->ref);
+    str_copy(f->planned ? r->entered : r->ref, RECORD_REF_SIZE, f->ref);
     str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
     str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
     records_set_held(s->records, r, f->held);
@@ -221,18 +229,30 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     tx_commit(tx, NULL, NULL);
     str_fini(&types);
     *f->job_out = r->id;
-    log_debug("job_found", LOG_U64("job", r->id), LOG_STR("ref", r->ref));
+    log_debug("job_found", LOG_U64("job", r->id), LOG_STR("ref", f->ref));
+}
+
+/* The engine's own scheduler has it from now on; it waits, or is told to run next. */
+static void let_go(struct service *s, struct record *r)
+{
+    r->entered[0] = '\0';
+    records_set_phase(s->records, r, PHASE_WAITING);
+    follow_outside(s, r, JOB_WAITING, NULL);
+    record_explain(r, "", "released in Slurm: its own scheduler starts it");
 }
 
 void found_jobs_changed(struct service *s, const struct engine_event *e)
 {
     struct record *r = records_get(s->records, e->job);
-    bool held = e->found->held;
+    bool held = e->found->held, watched;
     struct tx *tx;
 
-    if (!r)
+    if (!r || r->phase >= PHASE_LEAVING)
         return;
-    str_copy(r->ref, sizeof(r->ref), e->found->ref);
+    watched = r->ref[0];
+    str_copy(e->found->planned ? r->entered : r->ref, RECORD_REF_SIZE, e->found->ref);
+    if (!watched && !e->found->planned)
+        let_go(s, r);
     if (r->held != held) {
         records_set_held(s->records, r, held);
         if (loop_job(s->loop, r->id))
@@ -247,11 +267,27 @@ void found_jobs_changed(struct service *s, const struct engine_event *e)
 
 /* ---- runs -------------------------------------------------------------------------- */
 
+/* Has another job that the loop cannot seat a part of the device? */
+static bool has_another(const struct service *s, const struct record *r, int device)
+{
+    size_t count;
+    struct record *const *busy = records_busy(s->records, &count);
+
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; busy[i] != r && busy[i]->ref[0] && busy[i]->final &&
+                        k < busy[i]->final->device_count;
+             k++)
+            if (busy[i]->final->devices[k] == device)
+                return true;
+    return false;
+}
+
 /* Devices that a job has which the loop cannot seat: nobody else may be put there. */
 static void mark_taken(struct service *s, const struct record *r, bool taken)
 {
     for (int i = 0; i < r->final->device_count; i++)
-        loop_device_taken(s->loop, r->final->devices[i], taken, service_now_s(s));
+        if (taken || !has_another(s, r, r->final->devices[i]))
+            loop_device_taken(s->loop, r->final->devices[i], taken, service_now_s(s));
 }
 
 static void sit_outside(struct service *s, struct record *r, const struct engine_event *e,
@@ -392,6 +428,20 @@ void found_jobs_counted(struct service *s, const struct engine_event *e)
 }
 
 /* ---- after a restart --------------------------------------------------------------- */
+
+void found_jobs_restore_outside(struct service *s, struct record *r,
+                                const struct store_progress *p)
+{
+    struct job_status status = restart_status(r, p);
+
+    status.state = p->state;
+    if (p->state == JOB_RUNNING)
+        service_devices_named(s, p->devices, status.devices, &status.device_count);
+    r->final = mem_dup(&status, 1, sizeof(status));
+    if (status.device_count > 0)
+        records_set_phase(s->records, r, PHASE_RUNNING);
+    mark_taken(s, r, true);
+}
 
 void found_jobs_return(struct service *s, struct record *r)
 {

@@ -120,6 +120,7 @@ void handle_update_policy(void *ctx, struct request *r)
         return;
     if (!handlers_take_policy(r, &settings))
         return;
+    settings = service_config_allowed(&s->config, &settings);
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
     str_copy(s->policy_changed_by, sizeof(s->policy_changed_by), r->identity.name);

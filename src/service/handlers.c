@@ -254,9 +254,16 @@ struct record *handlers_record_leaving(struct service *s, struct request *r)
         answer_for_stored(s, r, id);
         return NULL;
     }
-    if (service_may_touch(&r->identity, record_user(record)))
+    if (!service_may_touch(&r->identity, record_user(record))) {
+        handlers_forbid(r, id);
+        return NULL;
+    }
+    if (!record->ref[0])
         return record;
-    handlers_forbid(r, id);
+    request_answer_error(r, 409, "advises", NULL,
+                         "job %llu is Slurm's, and only watched: use Slurm's own "
+                         "commands, scancel, scontrol",
+                         (unsigned long long)id);
     return NULL;
 }
 

@@ -174,6 +174,11 @@ static int take_job(void *ctx, const void *row)
         vec_push(&b->jobs, back);
         return 0;
     }
+    if (b->s->controls && r->ref[0]) {
+        found_jobs_restore_outside(b->s, r, p);
+        vec_push(&b->jobs, back);
+        return 0;
+    }
     if (p->state == JOB_RUNNING)
         back.facts.devices_named =
             service_devices_named(b->s, p->devices, devices, &back.facts.devices_found);
@@ -231,7 +236,8 @@ static void reconcile(struct rebuild *b)
         struct record *r = records_get(b->s->records, back->job);
 
         restart_read_more(b->s, r);
-        if (r->phase != PHASE_ENDED && r->phase != PHASE_LEAVING) /* with its service */
+        if (r->phase != PHASE_ENDED && r->phase != PHASE_LEAVING && /* with its service */
+            !r->final)
             bring_back(b, back, r);
         lifecycle_resume_leaving(b->s, r);
         found_jobs_return(b->s, r);

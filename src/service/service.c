@@ -75,20 +75,25 @@ static int make_local(struct service *s, struct err *err)
 static int make_slurm(struct service *s, struct err *err)
 {
     const struct slurm_config *c = &s->config.slurm;
-    char *types = slurm_config_types(c);
+    char *types = slurm_config_types(c), *partitions = slurm_config_partitions(c);
     struct slurm_engine_options options = {.mode = c->mode,
                                            .helper = c->helper,
                                            .types = types,
                                            .poll_s = c->poll_s,
                                            .within_s = c->within_s,
                                            .exporter = c->exporter,
-                                           .state_dir = s->state};
+                                           .state_dir = s->state,
+                                           .partitions = partitions,
+                                           .start_s = c->start_s,
+                                           .sleep = c->sleep};
     int rc;
 
     s->advises = c->mode == SLURM_ADVISE;
+    s->controls = c->mode == SLURM_PLACES;
     rc = slurm_engine_create(&s->engine, &options,
                              (struct engine_sink){engine_events_event, s}, err);
     free(types);
+    free(partitions);
     return rc;
 }
 
@@ -239,6 +244,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     const struct service_auth_config before = c->auth;
     const struct service_energy_config price = c->energy;
     const struct config_list shares = c->shares;
+    struct optimize_settings allowed;
 
     if (fresh->engine != c->engine || fresh->sim.speed != c->sim.speed ||
         fresh->sim.seed != c->sim.seed)
@@ -256,7 +262,8 @@ static void take_config(struct service *s, struct service_config *fresh)
     c->quota = fresh->quota;
     c->keep = fresh->keep;
     c->log = fresh->log;
-    loop_set_settings(s->loop, &c->policy, service_now_s(s));
+    allowed = service_config_allowed(c, &c->policy);
+    loop_set_settings(s->loop, &allowed, service_now_s(s));
     user_shares_tell_all(s);
     set_log(&c->log);
     reactor_timer_every(s->checkpoint_timer, c->planner.checkpoint_s);

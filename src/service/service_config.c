@@ -281,6 +281,10 @@ int service_config_load(struct service_config *config, const char *path, struct 
         return err_set(err, ERR_INVALID,
                        "%s: listen.certificate and listen.key go together", path);
     }
+    if (read.engine == SERVICE_ENGINE_SLURM && slurm_config_check(&read.slurm, err) < 0) {
+        service_config_fini(&read);
+        return err_prefix(err, "%s", path);
+    }
     *config = read;
     return 0;
 }
@@ -383,11 +387,27 @@ struct learned_options service_config_learned(const struct service_config *confi
         .keep_users_apart = !config->learning.share_between_users};
 }
 
+struct optimize_settings service_config_allowed(const struct service_config *c,
+                                                const struct optimize_settings *wanted)
+{
+    struct optimize_settings s = *wanted;
+
+    if (c->engine != SERVICE_ENGINE_SLURM || c->slurm.mode != SLURM_PLACES)
+        return s;
+    s.share_max = 1;
+    s.caps = false;
+    s.sleep = s.sleep && c->slurm.sleep;
+    s.moves = s.moves && c->slurm.moves;
+    if (!c->slurm.moves)
+        s.preempt = PREEMPT_NOBODY;
+    return s;
+}
+
 struct loop_options service_config_loop(const struct service_config *c)
 {
     double rate = service_config_clock_rate(c);
 
-    return (struct loop_options){.settings = c->policy,
+    return (struct loop_options){.settings = service_config_allowed(c, &c->policy),
                                  .seed = 1,
                                  .round_gap_s = c->planner.gap_s * rate,
                                  .round_every_s = c->planner.every_s * rate,

@@ -125,6 +125,10 @@ void service_config_fini(struct service_config *config);
  * same of it. */
 struct sim_engine_options service_config_sim(const struct service_config *config);
 struct loop_options service_config_loop(const struct service_config *config);
+/* What is wanted, as far as the engine may do it: under Slurm each thing is switched on
+ * by itself. */
+struct optimize_settings service_config_allowed(const struct service_config *config,
+                                                const struct optimize_settings *wanted);
 struct learned_options service_config_learned(const struct service_config *config);
 
 /* What is this user's of the cluster; its texts are the config's and the name's. */

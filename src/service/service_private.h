@@ -81,8 +81,10 @@ struct service {
     struct device_more *devices; /* (cluster devices) */
     struct node_more *nodes;     /* (cluster nodes) */
     size_t named_devices, named_nodes;
-    bool advises;      /* the engine decides itself: rounds only say what they would do */
-    char notice[400];  /* of the engine, for operators; "": none */
+    bool advises;     /* the engine decides itself: rounds only say what they would do */
+    bool controls;    /* the engine has jobs that we place, and jobs that it only watches:
+                         those are kept out of the loop */
+    char notice[400]; /* of the engine, for operators; "": none */
     char offline[400]; /* the engine cannot be reached, and why; "": it can */
     vec_of(struct user_quota) quotas;
     vec_of(struct token) tokens;
@@ -185,6 +187,9 @@ void found_jobs_ended(struct service *s, struct record *r,
                       const struct engine_event *event);
 /* After a restart: the engine hears of each that has not ended. */
 void found_jobs_return(struct service *s, struct record *r);
+/* Before that: the job sits where the store says, and is none of the loop's business. */
+void found_jobs_restore_outside(struct service *s, struct record *r,
+                                const struct store_progress *progress);
 
 /* energy_books.c: ENGINE_POWER. */
 void energy_power(struct service *s, const struct engine_event *event);

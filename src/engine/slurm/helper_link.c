@@ -24,7 +24,8 @@
 #define VERSION      1 /* as HELPER_VERSION of the helper */
 #define LINE_BYTES   ((size_t)32 << 20)
 #define LINE_VALUES  500000
-#define REQUESTS     8
+#define REQUESTS     40   /* the helper takes 64 */
+#define TABLES       8    /* of them for looks */
 #define PAUSE_S      0.25 /* before the second try; then twice as long each time */
 #define PAUSE_MOST_S 10.0
 #define STEADY_S     30.0 /* a line that held this long begins to count anew */
@@ -33,6 +34,8 @@
 struct link_request {
     double id; /* 0: none */
     const char *op;
+    bool order;
+    uint64_t tag; /* of an order */
     double deadline_s;
 };
 
@@ -127,25 +130,48 @@ static void flush(struct helper_link *l)
                EPOLLIN | (l->out.length > 0 ? (uint32_t)EPOLLOUT : 0));
 }
 
+/* In a slot of its own from `first` on; NULL: all are taken. */
+static struct link_request *take_slot(struct helper_link *l, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (l->requests[i].id == 0)
+            return &l->requests[i];
+    return NULL;
+}
+
+static void send_request(struct helper_link *l, struct link_request *slot,
+                         struct link_request what, const char *members)
+{
+    what.id = ++l->last_id;
+    what.deadline_s = clock_wall_s() + l->options.within_s + SLACK_S;
+    *slot = what;
+    str_addf(&l->out, "{\"id\":%.0f,\"op\":\"%s\",\"within_s\":%g,%s}\n", l->last_id,
+             what.op, l->options.within_s, members);
+    flush(l);
+}
+
 static void ask(struct helper_link *l, const char *op)
 {
-    struct link_request *free_one = NULL;
+    struct link_request *slot = take_slot(l, 0, TABLES);
+    char version[24];
 
-    for (int i = 0; i < REQUESTS; i++) {
+    for (int i = 0; i < TABLES; i++)
         if (l->requests[i].id > 0 && strcmp(l->requests[i].op, op) == 0)
             return;
-        if (l->requests[i].id == 0)
-            free_one = &l->requests[i];
-    }
-    if (!free_one)
-        return;
-    *free_one = (struct link_request){.id = ++l->last_id,
-                                      .op = op,
-                                      .deadline_s =
-                                          clock_wall_s() + l->options.within_s + SLACK_S};
-    str_addf(&l->out, "{\"id\":%.0f,\"op\":\"%s\",\"within_s\":%g,\"version\":%d}\n",
-             l->last_id, op, l->options.within_s, VERSION);
-    flush(l);
+    snprintf(version, sizeof(version), "\"version\":%d", VERSION);
+    if (slot)
+        send_request(l, slot, (struct link_request){.op = op}, version);
+}
+
+bool helper_link_order(struct helper_link *l, const char *op, const char *members,
+                       uint64_t tag)
+{
+    struct link_request *slot = l->greeted ? take_slot(l, TABLES, REQUESTS) : NULL;
+
+    if (slot)
+        send_request(l, slot, (struct link_request){.op = op, .order = true, .tag = tag},
+                     members);
+    return slot;
 }
 
 void helper_link_ask(struct helper_link *l, const char *op)
@@ -179,21 +205,27 @@ static void greet(struct helper_link *l, const struct json_value *answer)
 static void take_answer(struct helper_link *l, const struct json_value *answer)
 {
     double id = json_member_number(answer, "id", 0);
-    const char *error = json_member_string(answer, "error"), *op = NULL;
+    const char *error = json_member_string(answer, "error"),
+               *code = json_member_string(answer, "code");
     bool ok = json_member_bool(answer, "ok", false);
+    struct link_request what = {0};
 
-    for (int i = 0; i < REQUESTS && !op; i++)
+    for (int i = 0; i < REQUESTS && !what.op; i++)
         if (id > 0 && l->requests[i].id == id) {
-            op = l->requests[i].op;
+            what = l->requests[i];
             l->requests[i].id = 0;
         }
-    if (!op)
+    error = ok ? NULL : error ? error : "the helper does not say why";
+    if (!what.op)
         fail(l, "the helper answers what nobody asked");
-    else if (strcmp(op, "hello") == 0)
+    else if (strcmp(what.op, "hello") == 0)
         greet(l, answer);
+    else if (l->greeted && what.order)
+        l->sink.ordered(l->sink.ctx, what.tag,
+                        ok ? json_value_get(answer, what.op) : NULL, code ? code : "",
+                        error);
     else if (l->greeted)
-        l->sink.answer(l->sink.ctx, op, ok ? answer : NULL,
-                       ok ? NULL : (error ? error : "the helper does not say why"));
+        l->sink.answer(l->sink.ctx, what.op, ok ? answer : NULL, error);
 }
 
 static void take_line(struct helper_link *l, const char *text, size_t length)

@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct helper_link;
 
@@ -26,6 +27,10 @@ struct helper_link_sink {
     /* An answer; value NULL: refused, and error says why.  Values are borrowed. */
     void (*answer)(void *ctx, const char *op, const struct json_value *value,
                    const char *error);
+    /* The answer to an order; value NULL: code as in docs/slurm.md, and error says why.
+     * NULL: nobody orders.  Orders on a line that goes down are never answered. */
+    void (*ordered)(void *ctx, uint64_t tag, const struct json_value *value,
+                    const char *code, const char *error);
     void *ctx;
 };
 
@@ -40,6 +45,12 @@ bool helper_link_is_up(const struct helper_link *link);
 /* Send a request; op is a text that lasts.  Nothing happens while the line is down, or
  * while the same request is not answered. */
 void helper_link_ask(struct helper_link *link, const char *op);
+
+/* Send a request that changes something.  members: of the request, as JSON without
+ * braces; tag: the client's own.  False: the line is down, or too much waits for an
+ * answer. */
+bool helper_link_order(struct helper_link *link, const char *op, const char *members,
+                       uint64_t tag);
 
 /* Do what is due by this time on the monotonic clock; returns when the next thing is. */
 double helper_link_advance(struct helper_link *link, double now_s);

@@ -125,6 +125,8 @@ static bool read_wish(const struct json_value *row, struct slurm_job_row *j)
             continue;
         if (slurm_gres_read(&j->wish, text, NULL) < 0)
             return false;
+        if (i == 1 && j->wish.shards == 0 && j->wish.kinds + (j->wish.untyped > 0) == 1)
+            j->node_gpus = j->wish.kinds ? j->wish.kind[0].count : j->wish.untyped;
         times(&j->wish, factors[i]);
         return true;
     }
@@ -177,6 +179,8 @@ bool slurm_answers_job(const struct json_value *row, struct slurm_job_row *job)
     j.exit_status = (int)number(row, "exit_status", 255);
     j.signal = (int)number(row, "signal", 127);
     j.held = json_member_bool(row, "held", false);
+    j.completing = has(row, "completing");
+    j.depends = json_member_string(row, "dependency");
     j.uid = (uint32_t)number(row, "uid", UINT32_MAX);
     j.gid = (uint32_t)number(row, "gid", UINT32_MAX);
     j.cpus = (int)number(row, "cpus", 1e6);

@@ -49,7 +49,11 @@ struct slurm_job_row {
     const char *user; /* never NULL; the next ones may be */
     const char *name, *partition, *account, *qos, *command, *directory;
     const char *admin_comment, *features;
+    bool completing;        /* what ran of it is still being looked for */
+    bool depends;           /* on jobs that have not ended */
     struct slurm_gres wish; /* of all its nodes together */
+    int node_gpus; /* whole GPUs of one kind it asks for on each node; 0: it asks for
+                      something else, or in another way */
     int cpus, num_nodes;
     double memory_mb; /* of all its nodes together */
     int host_count;   /* where it is or was */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/slurm/exporter_scrape.h"
+#include "engine/slurm/slurm_answers.h"
 #include "engine/slurm/slurm_engine.h"
 #include "engine/slurm/slurm_gres.h"
 
@@ -10,7 +11,7 @@
 
 #define AT(member) offsetof(struct slurm_config, member)
 
-static const char *const modes[] = {"advise", NULL};
+static const char *const modes[] = {"advise", "control", NULL};
 
 static int check_types(const void *value, struct err *err)
 {
@@ -19,6 +20,19 @@ static int check_types(const void *value, struct err *err)
     for (size_t i = 0; i < list->count; i++)
         if (slurm_gres_check_names(((char *const *)list->items)[i], err) < 0)
             return -1;
+    return 0;
+}
+
+static int check_partitions(const void *value, struct err *err)
+{
+    const struct config_list *list = value;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = ((char *const *)list->items)[i];
+
+        if (!*name || strlen(name) >= SLURM_NAME_SIZE || strpbrk(name, ", \t\n\"*"))
+            return err_set(err, ERR_INVALID, "'%s' is no name of a partition", name);
+    }
     return 0;
 }
 
@@ -32,7 +46,22 @@ static int check_exporter(const void *value, struct err *err)
 const struct config_key slurm_config_keys[] = {
     CONFIG_ONE_OF(
         "mode", AT(mode), modes, "advise",
-        "advise: watch, plan and say what would have been done; change nothing"),
+        "advise: watch, plan and say what would have been done; change nothing; control: "
+        "place and start the jobs of slurm.partitions"),
+    {.name = "partitions",
+     .type = CONFIG_STRINGS,
+     .offset = AT(partitions),
+     .check = check_partitions,
+     .help = "of control: partitions whose held jobs Corgi places, as the plugin's "
+             "Partitions; the first one takes what corgi submit hands in"},
+    CONFIG_NUMBER(SECONDS, "start", AT(start_s), 1, 3600, "20s",
+                  "of control: a job that was released and has not begun by then is held "
+                  "again and waits"),
+    CONFIG_KEY(BOOL, "moves", AT(moves), "false",
+               "of control: jobs that run may be queued again to start elsewhere, and "
+               "stopped for others"),
+    CONFIG_KEY(BOOL, "sleep", AT(sleep), "false",
+               "of control: idle nodes are put to sleep through Slurm's power saving"),
     CONFIG_KEY(STRING, "helper", AT(helper), NULL,
                "the program that speaks with Slurm, or unix:PATH of one that systemd "
                "started; left out corgi-engine-slurm beside this program"),
@@ -54,6 +83,24 @@ const struct config_key slurm_config_keys[] = {
              "commas between: what GPUs and hosts draw; {address} is Slurm's NodeAddr"},
     {0},
 };
+
+int slurm_config_check(const struct slurm_config *config, struct err *err)
+{
+    if (config->mode == SLURM_PLACES && config->partitions.count == 0)
+        return err_set(err, ERR_INVALID,
+                       "slurm.mode is control, and slurm.partitions names none");
+    return 0;
+}
+
+char *slurm_config_partitions(const struct slurm_config *config)
+{
+    struct str names = {0};
+
+    for (size_t i = 0; i < config->partitions.count; i++)
+        str_addf(&names, "%s%s", i ? "," : "",
+                 ((char *const *)config->partitions.items)[i]);
+    return names.text ? str_take(&names) : NULL;
+}
 
 char *slurm_config_types(const struct slurm_config *config)
 {

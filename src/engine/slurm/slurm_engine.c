@@ -9,6 +9,8 @@
 #include "base/poller.h"
 #include "base/str.h"
 #include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_control.h"
+#include "engine/slurm/slurm_engine_private.h"
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
 #include "engine/slurm/slurm_power.h"
@@ -31,25 +33,6 @@
 /* Power is told after so many looks, at least so often. */
 #define POWER_LOOKS   5
 #define POWER_EVERY_S 10.0
-
-struct slurm_engine {
-    struct engine_sink sink;
-    struct slurm_engine_options options;
-    int poller, timer_fd;
-    struct poller_watch timer;
-    struct helper_link *link;
-    struct slurm_node_table *nodes;
-    struct slurm_job_table *jobs;
-    struct slurm_power *power;
-    double now_s;       /* the daemon's clock, in dispatch */
-    double next_look_s; /* monotonic, as the next one */
-    double next_conf_s;
-    long looks;
-    bool adopted; /* the daemon has named what it knows: jobs may be told */
-    bool online, said;
-    bool hidden;       /* PrivateData hides jobs; it was said */
-    char trouble[400]; /* why it is not online */
-};
 
 static double epoch(const struct slurm_engine *e)
 {
@@ -83,7 +66,11 @@ static void on_up(void *ctx)
 
 static void on_down(void *ctx, const char *why)
 {
-    set_online(ctx, false, why);
+    struct slurm_engine *e = ctx;
+
+    if (e->control)
+        slurm_control_down(e->control);
+    set_online(e, false, why);
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -138,6 +125,17 @@ static void on_answer(void *ctx, const char *op, const struct json_value *answer
         set_online(e, true, NULL);
 }
 
+static void on_ordered(void *ctx, uint64_t tag, const struct json_value *answer,
+                       const char *code, const char *error)
+{
+    struct slurm_engine *e = ctx;
+
+    if (tag == SLURM_NODE_TAG && error)
+        log_warn("slurm_refused", LOG_STR("op", "update_node"), LOG_STR("text", error));
+    else if (tag != SLURM_NODE_TAG)
+        slurm_control_ordered(e->control, tag, answer, code, error, epoch(e));
+}
+
 /* ---- looking ----------------------------------------------------------------------- */
 
 /* Nodes before jobs: a job on a node that is new finds it. */
@@ -154,7 +152,7 @@ static void look(struct slurm_engine *e, double now)
     e->next_look_s = now + e->options.poll_s;
 }
 
-static void arm(struct slurm_engine *e, double next)
+void slurm_engine_arm(struct slurm_engine *e, double next)
 {
     double wait = fmin(fmax(next - clock_wall_s(), 0.001), 3600);
     struct itimerspec when = {
@@ -173,9 +171,11 @@ static void advance(struct slurm_engine *e)
             look(e, now);
         next = fmin(next, e->next_look_s);
     }
+    if (e->control && e->adopted)
+        slurm_control_advance(e->control, epoch(e));
     if (e->adopted)
         next = fmin(next, slurm_power_advance(e->power, epoch(e), now));
-    arm(e, next);
+    slurm_engine_arm(e, next);
 }
 
 static void op_dispatch(void *self, double now_s)
@@ -269,13 +269,14 @@ static void op_adopted(void *self)
     e->adopted = true;
     e->said = false; /* from now on the daemon hears whether it is online */
     e->next_look_s = 0;
-    arm(e, 0);
+    slurm_engine_arm(e, 0);
 }
 
 static void op_destroy(void *self)
 {
     struct slurm_engine *e = self;
 
+    slurm_control_destroy(e->control);
     helper_link_destroy(e->link);
     slurm_power_destroy(e->power);
     slurm_job_table_destroy(e->jobs);
@@ -325,7 +326,10 @@ static void make_tables(struct slurm_engine *e)
 {
     char *path =
         e->options.state_dir ? file_join(e->options.state_dir, CLUSTER_FILE) : NULL;
-    struct slurm_node_options how = {.path = path, .names = e->options.types};
+    struct slurm_node_options how = {.path = path,
+                                     .names = e->options.types,
+                                     .kept_awake = e->options.mode == SLURM_PLACES &&
+                                                   !e->options.sleep};
 
     e->nodes = slurm_node_table_create(&how, e->sink);
     e->jobs = slurm_job_table_create(e->nodes, e->sink);
@@ -339,11 +343,30 @@ static void make_link(struct slurm_engine *e)
                                       .read_only = e->options.mode == SLURM_ADVISE,
                                       .within_s = e->options.within_s};
 
-    e->link = helper_link_create(
-        e->poller, &how,
-        (struct helper_link_sink){
-            .up = on_up, .down = on_down, .answer = on_answer, .ctx = e});
+    e->link = helper_link_create(e->poller, &how,
+                                 (struct helper_link_sink){.up = on_up,
+                                                           .down = on_down,
+                                                           .answer = on_answer,
+                                                           .ordered = on_ordered,
+                                                           .ctx = e});
     free(helper);
+}
+
+static void make_control(struct slurm_engine *e)
+{
+    struct slurm_control_options how = {.partitions = e->options.partitions,
+                                        .start_s = e->options.start_s,
+                                        .state_dir = e->options.state_dir};
+
+    if (e->options.mode != SLURM_PLACES)
+        return;
+    e->control = slurm_control_create(&how, e->nodes, e->jobs, e->link, e->sink);
+    slurm_job_table_set_keeper(e->jobs,
+                               (struct slurm_row_keeper){.take = slurm_control_take,
+                                                         .gone = slurm_control_gone,
+                                                         .anew = slurm_control_anew,
+                                                         .looked = slurm_control_looked,
+                                                         .ctx = e->control});
 }
 
 /* A first start has to know what there is; later ones know what there was. */
@@ -378,6 +401,7 @@ int slurm_engine_create(struct engine *engine, const struct slurm_engine_options
     e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     make_tables(e);
     make_link(e);
+    make_control(e);
     e->timer = (struct poller_watch){.fd = -1, .ready = ticked, .ctx = e};
     if (e->poller < 0 || e->timer_fd < 0) {
         err_sys(err, "cannot make a descriptor to wait on");
@@ -393,9 +417,14 @@ int slurm_engine_create(struct engine *engine, const struct slurm_engine_options
         return -1;
     }
     e->options.helper = e->options.types = e->options.state_dir = e->options.exporter =
-        NULL; /* the caller's */
-    log_info("engine_ready", LOG_STR("engine", "slurm"), LOG_STR("mode", "advise"),
+        e->options.partitions = NULL; /* the caller's */
+    log_info("engine_ready", LOG_STR("engine", "slurm"),
+             LOG_STR("mode", e->control ? "control" : "advise"),
              LOG_I64("nodes", slurm_node_table_count(e->nodes)));
     *engine = (struct engine){.ops = &ops, .self = e};
+    if (e->control) {
+        e->ops = slurm_engine_control(&ops);
+        engine->ops = &e->ops;
+    }
     return 0;
 }

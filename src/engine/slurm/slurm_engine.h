@@ -3,13 +3,15 @@
  * The engine looks at Slurm through corgi-engine-slurm every so often and tells the
  * daemon what it sees: jobs that were found, where they run, how they ended, nodes that
  * come, sleep, drain and go.  In the mode `advise` it does nothing else: whatever would
- * change something is refused here, and by the helper once more. */
+ * change something is refused here, and by the helper once more.  In the mode `control`
+ * it hands in, places, starts and ends the jobs of managed partitions (slurm_control.h);
+ * all others are watched as before. */
 #pragma once
 
 #include "base/config.h"
 #include "engine/engine.h"
 
-enum slurm_mode { SLURM_ADVISE };
+enum slurm_mode { SLURM_ADVISE, SLURM_PLACES };
 
 struct slurm_engine_options {
     int mode;              /* enum slurm_mode */
@@ -21,6 +23,9 @@ struct slurm_engine_options {
     const char *exporter;  /* pages with power of nodes, see exporter_scrape.h; NULL: none
                             */
     const char *state_dir; /* absolute; keeps the last known cluster */
+    const char *partitions; /* that are managed, with commas between; of control */
+    double start_s;         /* a job that was released and has not begun is held again */
+    bool sleep;             /* nodes may be put to sleep; of control */
 };
 
 /* The keys of `slurm:` in the daemon's config. */
@@ -30,6 +35,9 @@ struct slurm_config {
     struct config_list types; /* of char *, NAME=CARD */
     double poll_s, within_s;
     char *exporter;
+    struct config_list partitions; /* of char * */
+    double start_s;
+    bool moves, sleep; /* of control: what it does beside placing */
 };
 extern const struct config_key slurm_config_keys[];
 
@@ -43,3 +51,6 @@ char *slurm_engine_helper(const char *configured);
 
 /* Names with commas between, from the config's list; the caller frees. */
 char *slurm_config_types(const struct slurm_config *config);
+char *slurm_config_partitions(const struct slurm_config *config);
+/* Control without a partition controls nothing: ERR_INVALID. */
+int slurm_config_check(const struct slurm_config *config, struct err *err);

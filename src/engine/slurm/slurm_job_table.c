@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "engine/slurm/slurm_mark.h"
+#include "engine/slurm/slurm_found.h"
 #include "engine/slurm/slurm_node_table.h"
 #include "engine/slurm/slurm_other_jobs.h"
 #include "probe/jobstats.h"
@@ -43,7 +43,8 @@ struct slurm_job_entry {
 
 struct slurm_job_table {
     struct slurm_node_table *nodes;
-    struct slurm_other_jobs *others; /* that ask for no GPU */
+    struct slurm_other_jobs *others; /* that ask for no GPU, or are not the loop's */
+    struct slurm_row_keeper keeper;
     struct engine_sink sink;
     vec_of(struct slurm_job_entry) jobs;
     struct map *by_id;
@@ -144,64 +145,12 @@ void slurm_job_table_adopt(struct slurm_job_table *t, const struct engine_job *j
     e->start_s = 0; /* whichever it is */
 }
 
+void slurm_job_table_set_keeper(struct slurm_job_table *t, struct slurm_row_keeper keeper)
+{
+    t->keeper = keeper;
+}
+
 /* ---- telling ----------------------------------------------------------------------- */
-
-/* GPU types it names as a resource or as features; 0: any. */
-static uint64_t types_of(const struct slurm_job_table *t, const struct slurm_job_row *row)
-{
-    const char *at = row->features;
-    uint64_t types = 0;
-    char word[64];
-
-    for (int k = 0; k < row->wish.kinds; k++)
-        types |= slurm_node_table_type(t->nodes, row->wish.kind[k].type);
-    while (types == 0 && at && *at) {
-        size_t length = strcspn(at, ",&|()[]*");
-
-        if (length > 0 && length < sizeof(word)) {
-            memcpy(word, at, length);
-            word[length] = '\0';
-            types |= slurm_node_table_type(t->nodes, word);
-        }
-        at += length + (at[length] != '\0');
-    }
-    return types;
-}
-
-static int devices_wanted(const struct slurm_job_row *row)
-{
-    int count = row->wish.untyped;
-
-    for (int k = 0; k < row->wish.kinds; k++)
-        count += row->wish.kind[k].count;
-    return count > 0 ? count : 1; /* shards are parts of one */
-}
-
-static struct engine_found found_of(const struct slurm_job_table *t,
-                                    const struct slurm_job_row *row, const char *ref)
-{
-    return (struct engine_found){.ref = ref,
-                                 .submit_s = row->submit_s,
-                                 .restarts = row->restarts,
-                                 .user = row->user,
-                                 .uid = row->uid,
-                                 .gid = row->gid,
-                                 .name = row->name,
-                                 .partition = row->partition,
-                                 .account = row->account,
-                                 .qos = row->qos,
-                                 .command = row->command,
-                                 .directory = row->directory,
-                                 .asked = slurm_mark_request(row->admin_comment),
-                                 .devices = devices_wanted(row),
-                                 .shares = row->wish.shards > 0 ||
-                                           slurm_node_table_shared(t->nodes),
-                                 .types = types_of(t, row),
-                                 .cpus = row->cpus,
-                                 .memory_mb = row->memory_mb,
-                                 .limit_s = row->limit_s,
-                                 .held = row->held};
-}
 
 static void tell(const struct slurm_job_table *t, struct engine_event *event)
 {
@@ -216,7 +165,7 @@ static uint64_t tell_found(const struct slurm_job_table *t,
     uint64_t job = 0;
 
     slurm_job_ref(ref, sizeof(ref), row->id, row->submit_s, row->restarts);
-    found = found_of(t, row, ref);
+    found = slurm_job_found(t->nodes, row, ref);
     found.job_out = &job;
     tell(t, &(struct engine_event){
                 .kind = ENGINE_JOB_FOUND, .at_s = now_s, .found = &found});
@@ -230,7 +179,7 @@ static void tell_changed(const struct slurm_job_table *t, const struct slurm_job
     struct engine_found found;
 
     slurm_job_ref(ref, sizeof(ref), row->id, row->submit_s, row->restarts);
-    found = found_of(t, row, ref);
+    found = slurm_job_found(t->nodes, row, ref);
     tell(t, &(struct engine_event){
                 .kind = ENGINE_JOB_CHANGED, .at_s = now_s, .job = job, .found = &found});
 }
@@ -238,7 +187,7 @@ static void tell_changed(const struct slurm_job_table *t, const struct slurm_job
 static void tell_started(const struct slurm_job_table *t, const struct slurm_job_row *row,
                          uint64_t job)
 {
-    int devices[LOOP_MAX_GANG], count = 0, wanted = devices_wanted(row);
+    int devices[LOOP_MAX_GANG], count = 0, wanted = slurm_job_wanted(row);
     int each = row->host_count > 0 ? (wanted + row->host_count - 1) / row->host_count : 0;
     struct str nodes = {0};
 
@@ -376,16 +325,9 @@ static void tell_counted(struct slurm_job_table *t, struct slurm_job_entry *e,
                                    .counted = {stats.gpu_use, stats.unused_gpus}});
 }
 
-static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
-                     double now_s)
+static void follow(struct slurm_job_table *t, struct slurm_job_entry *e,
+                   const struct slurm_job_row *row, double now_s)
 {
-    struct slurm_job_entry *e;
-
-    if (!slurm_job_wants_gpus(row)) {
-        slurm_other_jobs_take(t->others, row);
-        return;
-    }
-    e = know(t, row, now_s);
     e->seen = true;
     e->gone_s = 0;
     if (e->told == TOLD_ENDED) {
@@ -406,6 +348,34 @@ static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
     else if (row->stands >= SLURM_JOB_DONE)
         finish(t, e, row, now_s);
     tell_counted(t, e, row, now_s);
+}
+
+static void take_row(struct slurm_job_table *t, const struct slurm_job_row *row,
+                     double now_s)
+{
+    if (t->keeper.ctx && t->keeper.take(t->keeper.ctx, row, now_s))
+        return;
+    if (t->keeper.ctx || !slurm_job_wants_gpus(row)) /* else the loop counts it */
+        slurm_other_jobs_take(t->others, row);
+    if (slurm_job_wants_gpus(row))
+        follow(t, know(t, row, now_s), row, now_s);
+}
+
+void slurm_job_table_watch(struct slurm_job_table *t, uint64_t job,
+                           const struct slurm_job_row *row, double now_s)
+{
+    struct slurm_job_entry *e = find(t, row->id);
+
+    if (!e)
+        e = add(t, row->id);
+    e->job = job;
+    e->submit_s = row->submit_s;
+    e->restarts = row->restarts;
+    e->told = TOLD_WAITS;
+    e->held = row->held;
+    e->start_s = 0;
+    slurm_other_jobs_take(t->others, row);
+    follow(t, e, row, now_s);
 }
 
 /* Whoever was not told in a look at all jobs is not there any more. */
@@ -443,6 +413,8 @@ void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *an
             t->jobs.items[i].seen = false;
     if (fresh && t->whole)
         slurm_other_jobs_forget(t->others);
+    if (fresh && t->whole && t->keeper.ctx)
+        t->keeper.anew(t->keeper.ctx);
     t->whole = !fresh;
     for (size_t i = 0; i < json_value_count(rows); i++)
         if (slurm_answers_job(json_value_item(rows, i), &row))
@@ -455,12 +427,16 @@ void slurm_job_table_take(struct slurm_job_table *t, const struct json_value *an
             e->gone_s = now_s;
         if (id)
             slurm_other_jobs_gone(t->others, id);
+        if (id && t->keeper.ctx)
+            t->keeper.gone(t->keeper.ctx, id);
     }
     if (fresh && !json_member_bool(answer, "more", false)) {
         sweep(t, now_s);
         t->whole = true;
     }
     forget(t, now_s);
+    if (t->keeper.ctx && !json_member_bool(answer, "more", false))
+        t->keeper.looked(t->keeper.ctx, now_s);
     slurm_node_table_tell_rooms(t->nodes, now_s);
 }
 

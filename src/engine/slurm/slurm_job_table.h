@@ -21,7 +21,23 @@ void slurm_job_table_destroy(struct slurm_job_table *table); /* NULL is fine */
 /* After a restart: the daemon has this job, which waits or runs; see engine_ops.adopt. */
 void slurm_job_table_adopt(struct slurm_job_table *table, const struct engine_job *job);
 
-/* An answer of the helper to `jobs`.  Returns how many of them want GPUs. */
+/* Somebody else has a first look at all rows, and keeps those of jobs that we place: what
+ * all others have takes room then. */
+struct slurm_row_keeper {
+    bool (*take)(void *ctx, const struct slurm_job_row *row, double now_s);
+    void (*gone)(void *ctx, const char *id);
+    void (*anew)(void *ctx);                 /* all rows follow */
+    void (*looked)(void *ctx, double now_s); /* the look is complete */
+    void *ctx;                               /* NULL: there is nobody */
+};
+void slurm_job_table_set_keeper(struct slurm_job_table *table,
+                                struct slurm_row_keeper keeper);
+
+/* This job, which the daemon knows, is only watched from now on. */
+void slurm_job_table_watch(struct slurm_job_table *table, uint64_t job,
+                           const struct slurm_job_row *row, double now_s);
+
+/* An answer of the helper to `jobs`. */
 void slurm_job_table_take(struct slurm_job_table *table, const struct json_value *answer,
                           double now_s);
 

@@ -46,7 +46,7 @@ struct slurm_node_table {
     int device_count;
     bool live;  /* the cluster was given: changes are told */
     bool whole; /* all nodes have been told since the helper came */
-    bool sleeps;
+    bool sleeps, kept_awake;
     bool shared;
     bool changed;            /* since the file was written */
     vec_of(uint64_t) warned; /* hashes of names that were complained of */
@@ -107,7 +107,7 @@ static struct node_spec spec_of(const struct slurm_node_table *t,
                               .host_watts = HOST_WATTS,
                               .sleep_watts = SLEEP_WATTS,
                               .wake_s = WAKE_S,
-                              .may_sleep = t->sleeps,
+                              .may_sleep = t->sleeps && !t->kept_awake,
                               .room = n->room,
                               .share_most = n->share_most};
 }
@@ -243,6 +243,7 @@ struct slurm_node_table *slurm_node_table_create(const struct slurm_node_options
     struct slurm_node_table *t = mem_new(struct slurm_node_table);
 
     t->sink = sink;
+    t->kept_awake = options->kept_awake;
     t->path = options->path ? mem_strdup(options->path) : NULL;
     t->names = options->names ? mem_strdup(options->names) : NULL;
     if (t->path)
@@ -521,6 +522,16 @@ void slurm_node_table_allow_sleep(struct slurm_node_table *t, bool allowed)
 {
     t->changed = t->changed || t->sleeps != allowed;
     t->sleeps = allowed;
+}
+
+int slurm_node_table_of(const struct slurm_node_table *t, int device, int *first)
+{
+    size_t n = 0;
+
+    while (n + 1 < t->nodes.count && t->nodes.items[n + 1].first_device <= device)
+        n++;
+    *first = t->nodes.items[n].first_device;
+    return (int)n;
 }
 
 bool slurm_node_table_shared(const struct slurm_node_table *t)

@@ -13,6 +13,7 @@ struct slurm_node_table;
 struct slurm_node_options {
     const char *path;  /* of the file; borrowed for the call */
     const char *names; /* of GPU types, as in slurm_gres.h; NULL: none */
+    bool kept_awake;   /* whatever Slurm can: nobody is to put nodes to sleep */
 };
 
 /* With what the file knows, if it is there. */
@@ -41,6 +42,9 @@ int slurm_node_table_find(const struct slurm_node_table *table, const char *name
 void slurm_node_table_use(struct slurm_node_table *table, int node,
                           struct host_room more);
 void slurm_node_table_tell_rooms(struct slurm_node_table *table, double now_s);
+
+/* The node of a device, and its first one. */
+int slurm_node_table_of(const struct slurm_node_table *table, int device, int *first);
 
 /* How many devices a node has, and from which on; what it is called, and its address;
  * what Slurm itself meters of it (NaN: nothing). */

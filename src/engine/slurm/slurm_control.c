@@ -1,0 +1,468 @@
+/* slurm_control.c - slurm_engine.c calls the operations, slurm_job_table.c hands over
+ * rows; see slurm_control_private.h for the other files of it */
+#include "engine/slurm/slurm_control.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_control_private.h"
+#include "engine/slurm/slurm_found.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define IDENTITY_FILE "slurm-identity"
+#define IDENTITY_SIZE 48 /* hex digits */
+
+/* ---- who we are -------------------------------------------------------------------- */
+
+static bool good_identity(const char *text, size_t length)
+{
+    return length >= IDENTITY_SIZE &&
+           strspn(text, "0123456789abcdef") >= (size_t)IDENTITY_SIZE;
+}
+
+/* Jobs we handed in before are known again by it. */
+static void know_identity(struct slurm_control *c, const char *state_dir)
+{
+    char *path = state_dir ? file_join(state_dir, IDENTITY_FILE) : NULL, *text = NULL;
+    unsigned char bytes[IDENTITY_SIZE / 2] = {0};
+    struct err err = {0};
+    size_t length = 0;
+
+    if (path && file_read(path, 4096, &text, &length, NULL) == 0 &&
+        good_identity(text, length)) {
+        memcpy(c->identity, text, IDENTITY_SIZE);
+    } else {
+        if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+            log_warn("no_randomness", LOG_STR("file", IDENTITY_FILE));
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            snprintf(c->identity + 2 * i, 3, "%02x", bytes[i]);
+        if (path && file_write(path, c->identity, IDENTITY_SIZE, &err) < 0)
+            log_warn("identity_not_kept", LOG_ERR(&err));
+    }
+    c->identity[IDENTITY_SIZE] = '\0';
+    free(text);
+    free(path);
+}
+
+void slurm_ours_digest(const struct slurm_control *c, uint64_t job,
+                       char digest[SLURM_DIGEST_SIZE])
+{
+    snprintf(digest, SLURM_DIGEST_SIZE, "%.48s%016" PRIx64, c->identity, job);
+}
+
+void slurm_ours_tail(const char *digest, char tail[SLURM_TAIL_SIZE])
+{
+    memcpy(tail, digest + SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE, SLURM_TAIL_SIZE);
+}
+
+void slurm_ours_ref(const struct slurm_ours *j, char *text, size_t size)
+{
+    snprintf(text, size, "%s#%s", j->id, j->tail);
+}
+
+static bool read_ref(const char *ref, char id[SLURM_ID_SIZE], char tail[SLURM_TAIL_SIZE])
+{
+    const char *at = ref ? strchr(ref, '#') : NULL;
+    size_t length = at ? (size_t)(at - ref) : 0;
+
+    if (length == 0 || length >= SLURM_ID_SIZE || strlen(at + 1) != SLURM_TAIL_SIZE - 1)
+        return false;
+    memcpy(id, ref, length);
+    id[length] = '\0';
+    memcpy(tail, at + 1, SLURM_TAIL_SIZE);
+    return true;
+}
+
+/* ---- the table --------------------------------------------------------------------- */
+
+struct slurm_control *slurm_control_create(const struct slurm_control_options *options,
+                                           struct slurm_node_table *nodes,
+                                           struct slurm_job_table *watched,
+                                           struct helper_link *link,
+                                           struct engine_sink sink)
+{
+    struct slurm_control *c = mem_new(struct slurm_control);
+
+    c->nodes = nodes;
+    c->watched = watched;
+    c->link = link;
+    c->sink = sink;
+    c->partitions = mem_strdup(options->partitions);
+    c->start_s = options->start_s;
+    c->by_job = map_create();
+    c->by_id = map_create();
+    know_identity(c, options->state_dir);
+    return c;
+}
+
+static void free_job(struct slurm_ours *j)
+{
+    free(j->submit);
+    free(j->shown.comment);
+    free(j);
+}
+
+void slurm_control_destroy(struct slurm_control *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->jobs.count; i++)
+        free_job(c->jobs.items[i]);
+    vec_free(&c->jobs);
+    map_destroy(c->by_job);
+    map_destroy(c->by_id);
+    free(c->partitions);
+    free(c);
+}
+
+static struct slurm_ours *find_job(const struct slurm_control *c, uint64_t job)
+{
+    size_t at;
+
+    return map_get(c->by_job, job, &at) ? c->jobs.items[at] : NULL;
+}
+
+static struct slurm_ours *find_id(const struct slurm_control *c, const char *id)
+{
+    size_t at;
+
+    return map_get(c->by_id, hash_text(id), &at) ? c->jobs.items[at] : NULL;
+}
+
+static struct slurm_ours *add(struct slurm_control *c, uint64_t job)
+{
+    struct slurm_ours *j = mem_new(struct slurm_ours);
+
+    j->job = job;
+    map_put(c->by_job, job, c->jobs.count);
+    vec_push(&c->jobs, j);
+    return j;
+}
+
+void slurm_ours_name(struct slurm_control *c, struct slurm_ours *j, const char *id)
+{
+    size_t at;
+
+    if (j->id[0] && find_id(c, j->id) == j)
+        map_remove(c->by_id, hash_text(j->id));
+    str_copy(j->id, sizeof(j->id), id);
+    if (j->id[0] && map_get(c->by_job, j->job, &at))
+        map_put(c->by_id, hash_text(j->id), at);
+}
+
+void slurm_ours_drop(struct slurm_control *c, struct slurm_ours *j)
+{
+    size_t at;
+
+    slurm_ours_name(c, j, "");
+    if (map_get(c->by_job, j->job, &at)) {
+        struct slurm_ours *last = c->jobs.items[--c->jobs.count];
+
+        map_remove(c->by_job, j->job);
+        if (last != j) {
+            c->jobs.items[at] = last;
+            map_put(c->by_job, last->job, at);
+            if (last->id[0])
+                map_put(c->by_id, hash_text(last->id), at);
+        }
+    }
+    free_job(j);
+}
+
+/* ---- what the daemon asks for ------------------------------------------------------ */
+
+int slurm_control_enter(struct slurm_control *c, const struct engine_job *job,
+                        struct err *err)
+{
+    char digest[SLURM_DIGEST_SIZE], id[SLURM_ID_SIZE];
+    struct slurm_ours *j;
+
+    if (find_job(c, job->job->id))
+        return 0;
+    if (job->device_count > 0)
+        return err_set(err, ERR_INVALID, "it has devices already");
+    j = add(c, job->job->id);
+    slurm_ours_digest(c, j->job, digest);
+    slurm_ours_tail(digest, j->tail);
+    j->judge_from = c->looks > 0 ? 0 : 1;
+    if (!job->ref || !read_ref(job->ref, id, j->tail)) {
+        j->submit = slurm_submit_members(c, job);
+        if (c->looks > 0) /* a new one, else it may be there from before a restart */
+            j->wish = WISH_SUBMIT;
+        return 0;
+    }
+    if (strcmp(j->tail, digest + SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE) == 0)
+        j->submit = slurm_submit_members(c, job);
+    slurm_ours_name(c, j, id);
+    j->stage = STAGE_HELD;
+    return 0;
+}
+
+int slurm_control_leave(struct slurm_control *c, uint64_t job)
+{
+    struct slurm_ours *j = find_job(c, job);
+
+    if (!j || j->stage == STAGE_ENDED || j->stage == STAGE_LEAVING)
+        return 0;
+    if (j->stage == STAGE_ENTERING && !j->id[0] && j->under_way == WISH_NOTHING &&
+        c->looks > 0) {
+        slurm_ours_drop(c, j);
+        return 0;
+    }
+    j->live = j->end_due = false;
+    j->wish = WISH_CANCEL;
+    return 0;
+}
+
+int slurm_control_start(struct slurm_control *c, const struct engine_job *job,
+                        struct err *err)
+{
+    struct slurm_ours *j = find_job(c, job->job->id);
+
+    if (!j || j->stage >= STAGE_LEAVING)
+        return err_set(err, ERR_NOT_FOUND, "Slurm does not have it");
+    j->attempt = job->attempt;
+    j->live = true;
+    j->stopping = j->moving = j->holding = j->released = false;
+    j->began_s = 0;
+    j->device_count = job->device_count;
+    memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
+    j->until_s = 0;
+    if (j->stage == STAGE_HELD) /* else when it is */
+        j->wish = WISH_START;
+    return 0;
+}
+
+int slurm_control_stop(struct slurm_control *c, uint64_t job, enum engine_stop how,
+                       struct err *err)
+{
+    struct slurm_ours *j = find_job(c, job);
+    bool unheard;
+
+    if (!j || j->stage == STAGE_ENDED)
+        return err_set(err, ERR_NOT_FOUND, "Slurm does not have it");
+    unheard = j->stage < STAGE_PLACED && j->under_way != WISH_START;
+    j->stopping = true;
+    j->moving = how == ENGINE_STOP_MOVE;
+    if (how != ENGINE_STOP_MOVE)
+        j->wish = WISH_CANCEL;
+    else if (unheard)
+        j->wish = j->stage == STAGE_ENTERING ? WISH_SUBMIT : WISH_NOTHING;
+    else if (j->stage == STAGE_RUNS)
+        j->wish = WISH_REQUEUE;
+    else if (j->stage == STAGE_PLACED || j->under_way == WISH_START)
+        j->wish = WISH_HOLD;
+    j->end_due = unheard && j->live;
+    return unheard ? ENGINE_GONE : 0;
+}
+
+int slurm_control_adopt(struct slurm_control *c, const struct engine_job *job,
+                        struct err *err)
+{
+    char id[SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE];
+    struct slurm_ours *j;
+
+    if (!read_ref(job->ref, id, tail))
+        return err_set(err, ERR_NOT_FOUND, "Slurm never had it");
+    j = find_job(c, job->job->id);
+    if (!j)
+        j = add(c, job->job->id);
+    memcpy(j->tail, tail, sizeof(tail));
+    slurm_ours_name(c, j, id);
+    j->stage = STAGE_PLACED;
+    j->attempt = job->attempt;
+    j->live = true;
+    j->device_count = job->device_count;
+    memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
+    j->judge_from = 1;
+    return 0;
+}
+
+/* ---- what Slurm shows -------------------------------------------------------------- */
+
+static bool is_managed(const struct slurm_control *c, const char *partition)
+{
+    const char *list = c->partitions;
+    char word[SLURM_NAME_SIZE];
+
+    while (partition && str_next_word(&list, word, sizeof(word)))
+        if (strcmp(word, partition) == 0)
+            return true;
+    return false;
+}
+
+static void note(const struct slurm_control *c, struct slurm_ours *j,
+                 const struct slurm_job_row *row)
+{
+    struct slurm_shown *s = &j->shown;
+
+    free(s->comment);
+    *s = (struct slurm_shown){
+        .there = true,
+        .stands = row->stands,
+        .held = row->held,
+        .depends = row->depends,
+        .completing = row->completing,
+        .submit_s = row->submit_s,
+        .start_s = row->start_s,
+        .end_s = row->end_s,
+        .restarts = row->restarts,
+        .exit_status = row->exit_status,
+        .signal = row->signal,
+        .cpus = row->cpus,
+        .num_nodes = row->num_nodes,
+        .memory_mb = row->memory_mb,
+        .node_gpus = row->node_gpus,
+        .comment = row->admin_comment ? mem_strdup(row->admin_comment) : NULL};
+    if (row->wish.kinds > 0)
+        str_copy(s->node_type, sizeof(s->node_type), row->wish.kind[0].type);
+    str_copy(s->state, sizeof(s->state), row->state);
+    s->device_count = slurm_job_devices(c->nodes, row, s->devices);
+    j->gone_s = 0;
+}
+
+/* Nobody shows it under this name any more. */
+static void lose(struct slurm_ours *j)
+{
+    free(j->shown.comment);
+    j->shown = (struct slurm_shown){0};
+}
+
+/* Slurm waits for us to place it; the daemon gets to know it. */
+static void take_in(struct slurm_control *c, const struct slurm_job_row *row,
+                    const char *digest, double now_s)
+{
+    struct slurm_ours named = {0}, *j;
+    char ref[2 * SLURM_ID_SIZE];
+    struct engine_found found;
+    uint64_t job = 0;
+
+    str_copy(named.id, sizeof(named.id), row->id);
+    slurm_ours_tail(digest, named.tail);
+    slurm_ours_ref(&named, ref, sizeof(ref));
+    found = slurm_job_found(c->nodes, row, ref);
+    found.planned = true;
+    found.held = row->depends;
+    found.job_out = &job;
+    c->sink.event(
+        c->sink.ctx,
+        &(struct engine_event){.kind = ENGINE_JOB_FOUND, .at_s = now_s, .found = &found});
+    if (job == 0 || find_job(c, job)) {
+        log_info("slurm_job_not_wanted", LOG_STR("id", row->id));
+        return;
+    }
+    j = add(c, job);
+    memcpy(j->tail, named.tail, sizeof(j->tail));
+    slurm_ours_name(c, j, row->id);
+    j->stage = STAGE_HELD;
+    j->told_depends = row->depends;
+    note(c, j, row);
+}
+
+/* One that we handed in, by the number in its digest. */
+static struct slurm_ours *handed_in(const struct slurm_control *c, const char *digest,
+                                    bool *ours)
+{
+    size_t length = strlen(c->identity);
+
+    *ours = strncmp(digest, c->identity, length) == 0;
+    return *ours ? find_job(c, strtoull(digest + length, NULL, 16)) : NULL;
+}
+
+/* The end of it is in our store, or is being told: Slurm forgot that it ever ran. */
+static void cancel_again(struct slurm_control *c, const struct slurm_job_row *row,
+                         const char *digest)
+{
+    uint64_t job = strtoull(digest + strlen(c->identity), NULL, 16);
+    struct slurm_ours *j = add(c, job);
+
+    slurm_ours_tail(digest, j->tail);
+    slurm_ours_name(c, j, row->id);
+    note(c, j, row);
+    j->stage = STAGE_LEAVING;
+    j->wish = WISH_CANCEL;
+}
+
+/* A row of a name that nobody of ours has. */
+static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
+                     double now_s)
+{
+    char digest[SLURM_DIGEST_SIZE];
+    struct slurm_ours *j;
+    bool ours;
+
+    if (!is_managed(c, row->partition) || !slurm_mark_digest(row->admin_comment, digest))
+        return false;
+    if (row->stands >= SLURM_JOB_DONE)
+        return true; /* of the past */
+    j = handed_in(c, digest, &ours);
+    if (j && !j->id[0]) { /* the answer to our order has not come, or never will */
+        slurm_ours_name(c, j, row->id);
+        note(c, j, row);
+        return true;
+    }
+    if (row->stands != SLURM_JOB_WAITS || !row->held)
+        return false; /* it is Slurm's already */
+    if (ours && !j)
+        cancel_again(c, row, digest);
+    else if (!j)
+        take_in(c, row, digest, now_s);
+    return true;
+}
+
+bool slurm_control_take(void *control, const struct slurm_job_row *row, double now_s)
+{
+    struct slurm_control *c = control;
+    struct slurm_ours *j = find_id(c, row->id);
+    char digest[SLURM_DIGEST_SIZE], tail[SLURM_TAIL_SIZE];
+    bool ended = row->stands >= SLURM_JOB_DONE;
+
+    if (!j)
+        return take_new(c, row, now_s);
+    if (slurm_mark_digest(row->admin_comment, digest)) {
+        slurm_ours_tail(digest, tail);
+        if (strcmp(tail, j->tail) != 0) { /* its number came to somebody else */
+            slurm_ours_name(c, j, "");
+            lose(j);
+            return take_new(c, row, now_s);
+        }
+    } else if (!ended && (j->shown.submit_s == 0 || j->shown.submit_s != row->submit_s)) {
+        slurm_ours_name(c, j, "");
+        lose(j);
+        return false;
+    }
+    note(c, j, row);
+    return true;
+}
+
+void slurm_control_gone(void *control, const char *id)
+{
+    struct slurm_ours *j = find_id(control, id);
+
+    if (j)
+        lose(j);
+}
+
+void slurm_control_anew(void *control)
+{
+    struct slurm_control *c = control;
+
+    for (size_t i = 0; i < c->jobs.count; i++)
+        c->jobs.items[i]->shown.there = false;
+}
+
+void slurm_control_looked(void *control, double now_s)
+{
+    struct slurm_control *c = control;
+
+    c->looks++;
+    for (size_t i = c->jobs.count; i-- > 0;)
+        slurm_judge(c, c->jobs.items[i], now_s);
+}

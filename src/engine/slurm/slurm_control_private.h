@@ -1,0 +1,111 @@
+/* slurm_control_private.h - the inside of slurm_control.h: slurm_control.c has the
+ * operations and the rows, slurm_judge.c what follows from a look, slurm_placing.c the
+ * orders */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/slurm/slurm_control.h"
+#include "engine/slurm/slurm_mark.h"
+
+#define SLURM_TAIL_SIZE 17 /* the end of a digest, which stands in a ref */
+
+/* Where it stands, as far as we know. */
+enum slurm_stage {
+    STAGE_ENTERING, /* not in Slurm, or nobody knows whether it is */
+    STAGE_HELD,     /* waits on hold */
+    STAGE_PLACED,   /* was released, and is to begin */
+    STAGE_RUNS,
+    STAGE_LOOSE,   /* waits, and not on hold: Slurm itself queued it again */
+    STAGE_LEAVING, /* cancelled, and Slurm has not shown its end */
+    STAGE_ENDED,   /* until Slurm forgets it */
+};
+
+/* What is to be done next; one order a job is under way. */
+enum slurm_wish {
+    WISH_NOTHING,
+    WISH_SUBMIT,
+    WISH_START,
+    WISH_HOLD,
+    WISH_CANCEL,
+    WISH_REQUEUE
+};
+
+/* What the last look that told of it showed. */
+struct slurm_shown {
+    bool there;
+    enum slurm_job_stands stands;
+    bool held, depends, completing;
+    double submit_s, start_s, end_s;
+    int restarts, exit_status, signal;
+    int cpus, num_nodes;
+    double memory_mb;
+    int node_gpus;
+    char node_type[SLURM_TYPE_SIZE]; /* "": any */
+    char state[24];
+    char *comment; /* NULL: none */
+    int device_count, devices[LOOP_MAX_GANG];
+};
+
+struct slurm_ours {
+    uint64_t job;
+    char id[SLURM_ID_SIZE];     /* "": not known */
+    char tail[SLURM_TAIL_SIZE]; /* of its digest */
+    char *submit; /* members of the order that hands it in; NULL: a user did */
+    enum slurm_stage stage;
+    enum slurm_wish wish, under_way;
+    int attempt; /* the daemon has told to start, */
+    bool live;   /* and waits for the end of it */
+    int device_count, devices[LOOP_MAX_GANG];
+    double began_s; /* start that was told; 0: none */
+    bool stopping;  /* the daemon said so; */
+    bool moving;    /* it goes on elsewhere */
+    bool holding;   /* it did not begin in time, and was held */
+    bool released;  /* by this daemon: whoever holds it now is somebody else */
+    bool end_due;   /* of an attempt Slurm never heard of */
+    bool told_depends;
+    double until_s;  /* it should have begun, epoch */
+    long judge_from; /* looks before this one may have begun too early */
+    double gone_s;   /* since when Slurm does not show it; 0: it does */
+    struct slurm_shown shown;
+};
+
+struct slurm_control {
+    struct slurm_node_table *nodes;
+    struct slurm_job_table *watched;
+    struct helper_link *link;
+    struct engine_sink sink;
+    char *partitions;
+    double start_s;
+    char identity[SLURM_DIGEST_SIZE]; /* with it begins the digest of what we hand in */
+    vec_of(struct slurm_ours *) jobs;
+    struct map *by_job, *by_id; /* places in jobs */
+    long looks;                 /* complete ones since the start */
+};
+
+/* slurm_control.c */
+void slurm_ours_tail(const char *digest, char tail[SLURM_TAIL_SIZE]);
+void slurm_ours_ref(const struct slurm_ours *job, char *text, size_t size);
+void slurm_ours_name(struct slurm_control *control, struct slurm_ours *job,
+                     const char *id); /* "": it has none any more */
+void slurm_ours_drop(struct slurm_control *control, struct slurm_ours *job);
+/* Its digest, when we handed it in. */
+void slurm_ours_digest(const struct slurm_control *control, uint64_t job,
+                       char digest[SLURM_DIGEST_SIZE]);
+
+/* slurm_judge.c: a look is complete, what follows for this job?  It may be gone then. */
+void slurm_judge(struct slurm_control *control, struct slurm_ours *job, double now_s);
+/* The attempt is over, if the daemon waits for that; the job is. */
+void slurm_tell_end(const struct slurm_control *control, struct slurm_ours *job,
+                    enum engine_end end, double at_s, const char *text);
+void slurm_tell_over(const struct slurm_control *control, const struct slurm_ours *job,
+                     enum engine_end end, double at_s, const char *text);
+void slurm_tell_entered(const struct slurm_control *control, const struct slurm_ours *job,
+                        double now_s);
+
+/* slurm_placing.c: members of orders, without braces; the caller frees.  NULL: the
+ * devices cannot be asked for, and err says why. */
+char *slurm_submit_members(const struct slurm_control *control,
+                           const struct engine_job *job);
+char *slurm_place_members(const struct slurm_control *control,
+                          const struct slurm_ours *job, struct err *err);

@@ -1,0 +1,80 @@
+/* slurm_found.c - slurm_job_table.c and slurm_control.c tell the daemon of jobs with it
+ */
+#include "engine/slurm/slurm_found.h"
+
+#include "engine/slurm/slurm_mark.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <string.h>
+
+/* GPU types it names as a resource or as features; 0: any. */
+static uint64_t types_of(const struct slurm_node_table *nodes,
+                         const struct slurm_job_row *row)
+{
+    const char *at = row->features;
+    uint64_t types = 0;
+    char word[64];
+
+    for (int k = 0; k < row->wish.kinds; k++)
+        types |= slurm_node_table_type(nodes, row->wish.kind[k].type);
+    while (types == 0 && at && *at) {
+        size_t length = strcspn(at, ",&|()[]*");
+
+        if (length > 0 && length < sizeof(word)) {
+            memcpy(word, at, length);
+            word[length] = '\0';
+            types |= slurm_node_table_type(nodes, word);
+        }
+        at += length + (at[length] != '\0');
+    }
+    return types;
+}
+
+int slurm_job_wanted(const struct slurm_job_row *row)
+{
+    int count = row->wish.untyped;
+
+    for (int k = 0; k < row->wish.kinds; k++)
+        count += row->wish.kind[k].count;
+    return count > 0 ? count : 1; /* shards are parts of one */
+}
+
+struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
+                                    const struct slurm_job_row *row, const char *ref)
+{
+    return (struct engine_found){.ref = ref,
+                                 .submit_s = row->submit_s,
+                                 .restarts = row->restarts,
+                                 .user = row->user,
+                                 .uid = row->uid,
+                                 .gid = row->gid,
+                                 .name = row->name,
+                                 .partition = row->partition,
+                                 .account = row->account,
+                                 .qos = row->qos,
+                                 .command = row->command,
+                                 .directory = row->directory,
+                                 .asked = slurm_mark_request(row->admin_comment),
+                                 .devices = slurm_job_wanted(row),
+                                 .shares = row->wish.shards > 0 ||
+                                           slurm_node_table_shared(nodes),
+                                 .types = types_of(nodes, row),
+                                 .cpus = row->cpus,
+                                 .memory_mb = row->memory_mb,
+                                 .limit_s = row->limit_s,
+                                 .held = row->held};
+}
+
+int slurm_job_devices(const struct slurm_node_table *nodes,
+                      const struct slurm_job_row *row, int devices[LOOP_MAX_GANG])
+{
+    int count = 0;
+
+    for (int i = 0; i < row->host_count; i++) {
+        if (row->hosts[i].gpus == 0)
+            return 0;
+        count = slurm_node_table_devices(nodes, row->hosts[i].node, row->hosts[i].gpus, 0,
+                                         devices, count);
+    }
+    return count;
+}

@@ -1,0 +1,18 @@
+/* slurm_found.h - a row of Slurm's jobs as the daemon hears of it */
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/slurm/slurm_answers.h"
+
+struct slurm_node_table;
+
+/* Devices it asks for, at least one. */
+int slurm_job_wanted(const struct slurm_job_row *row);
+
+/* Texts are borrowed from the row. */
+struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
+                                    const struct slurm_job_row *row, const char *ref);
+
+/* The devices it really has, as numbers; returns how many, 0: Slurm does not tell. */
+int slurm_job_devices(const struct slurm_node_table *nodes,
+                      const struct slurm_job_row *row, int devices[LOOP_MAX_GANG]);

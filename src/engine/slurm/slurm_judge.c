@@ -1,0 +1,343 @@
+/* slurm_judge.c - what follows for our jobs from what a look at Slurm showed; see
+ * slurm_control_private.h */
+#include "engine/slurm/slurm_control_private.h"
+
+#include "base/log.h"
+#include "engine/slurm/slurm_job_table.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* As in slurm_job_table.c: a slurmctld that was killed may bring a job back. */
+#define GONE_S         30.0
+#define GONE_ELEMENT_S 5.0
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+static void tell(const struct slurm_control *c, struct engine_event *event)
+{
+    c->sink.event(c->sink.ctx, event);
+}
+
+static struct engine_event end_event(const struct slurm_ours *j, enum engine_end end,
+                                     double at_s, const char *text)
+{
+    return (struct engine_event){.kind = ENGINE_ENDED,
+                                 .at_s = at_s,
+                                 .job = j->job,
+                                 .end = end,
+                                 .exit_status = j->shown.exit_status,
+                                 .signal = j->shown.signal,
+                                 .steps = NAN,
+                                 .text = text};
+}
+
+void slurm_tell_end(const struct slurm_control *c, struct slurm_ours *j,
+                    enum engine_end end, double at_s, const char *text)
+{
+    struct engine_event event = end_event(j, end, at_s, text);
+    bool live = j->live;
+
+    event.attempt = j->attempt;
+    j->live = j->stopping = j->moving = j->holding = j->released = j->end_due = false;
+    j->began_s = 0;
+    if (live)
+        tell(c, &event);
+}
+
+void slurm_tell_over(const struct slurm_control *c, const struct slurm_ours *j,
+                     enum engine_end end, double at_s, const char *text)
+{
+    struct engine_event event = end_event(j, end, at_s, text);
+
+    tell(c, &event);
+}
+
+void slurm_tell_entered(const struct slurm_control *c, const struct slurm_ours *j,
+                        double now_s)
+{
+    char ref[2 * SLURM_ID_SIZE];
+
+    slurm_ours_ref(j, ref, sizeof(ref));
+    tell(c, &(struct engine_event){
+                .kind = ENGINE_ENTERED, .at_s = now_s, .job = j->job, .text = ref});
+}
+
+static void tell_started(const struct slurm_control *c, struct slurm_ours *j)
+{
+    j->began_s = j->shown.start_s;
+    tell(c, &(struct engine_event){.kind = ENGINE_STARTED,
+                                   .at_s = j->shown.start_s,
+                                   .job = j->job,
+                                   .attempt = j->attempt,
+                                   .device_count = j->shown.device_count,
+                                   .devices = j->shown.devices});
+}
+
+static void tell_changed(const struct slurm_control *c, const struct slurm_ours *j,
+                         const char *ref, bool planned, bool held, double now_s)
+{
+    struct engine_found found = {
+        .ref = ref, .user = "", .held = held, .planned = planned};
+
+    tell(c,
+         &(struct engine_event){
+             .kind = ENGINE_JOB_CHANGED, .at_s = now_s, .job = j->job, .found = &found});
+}
+
+/* Held for the daemon's planner, by its owner or by what it depends on. */
+static void tell_held(const struct slurm_control *c, const struct slurm_ours *j,
+                      bool held, double now_s)
+{
+    char ref[2 * SLURM_ID_SIZE];
+
+    slurm_ours_ref(j, ref, sizeof(ref));
+    tell_changed(c, j, ref, true, held, now_s);
+}
+
+/* As the table of those that are watched would have read it. */
+static void row_of(const struct slurm_control *c, const struct slurm_ours *j,
+                   struct slurm_job_row *row)
+{
+    const struct slurm_shown *s = &j->shown;
+
+    *row = (struct slurm_job_row){.stands = s->stands,
+                                  .state = s->state,
+                                  .user = "",
+                                  .submit_s = s->submit_s,
+                                  .start_s = s->start_s,
+                                  .restarts = s->restarts,
+                                  .held = s->held,
+                                  .cpus = s->cpus,
+                                  .num_nodes = s->num_nodes,
+                                  .memory_mb = s->memory_mb,
+                                  .wish = {.untyped = s->device_count}};
+    str_copy(row->id, sizeof(row->id), j->id);
+    for (int i = 0; i < s->device_count; i++) {
+        int at = 0, first, node = slurm_node_table_of(c->nodes, s->devices[i], &first);
+        const char *name, *address;
+
+        slurm_node_table_name(c->nodes, node, &name, &address);
+        while (at < row->host_count && strcmp(row->hosts[at].node, name) != 0)
+            at++;
+        row->hosts[at].node = name;
+        row->hosts[at].gpus |= (uint64_t)1 << (s->devices[i] - first);
+        row->host_count += at == row->host_count;
+    }
+}
+
+/* Somebody else released it, or took our mark off: it is only watched from now on. */
+static void let_go(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    struct slurm_job_row row;
+    char ref[2 * SLURM_ID_SIZE];
+
+    log_info("slurm_job_let_go", LOG_U64("job", j->job), LOG_STR("id", j->id));
+    slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s, "Slurm's own scheduler has it now");
+    row_of(c, j, &row);
+    slurm_job_ref(ref, sizeof(ref), j->id, row.submit_s, row.restarts);
+    tell_changed(c, j, ref, false, row.held, now_s);
+    slurm_job_table_watch(c->watched, j->job, &row, now_s);
+    slurm_ours_drop(c, j);
+}
+
+/* ---- it is not there --------------------------------------------------------------- */
+
+static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    bool element = strchr(j->id, '_') && !j->live;
+
+    if (j->stage == STAGE_ENTERING) {
+        if (j->wish == WISH_NOTHING)
+            j->wish = WISH_SUBMIT;
+        return;
+    }
+    if (j->stage >= STAGE_LEAVING) {
+        slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
+        slurm_ours_drop(c, j);
+        return;
+    }
+    if (j->gone_s == 0)
+        j->gone_s = now_s;
+    if (now_s - j->gone_s < (element ? GONE_ELEMENT_S : GONE_S))
+        return;
+    if (element) { /* of those that are cancelled Slurm keeps nothing */
+        slurm_tell_over(c, j, ENGINE_END_CANCELLED, now_s,
+                        "Slurm took it out of its array");
+    } else if (j->submit && j->stage == STAGE_HELD) { /* it cannot have run */
+        log_info("slurm_forgot", LOG_U64("job", j->job), LOG_STR("id", j->id));
+        slurm_ours_name(c, j, "");
+        j->stage = STAGE_ENTERING;
+        j->gone_s = 0;
+        j->wish = WISH_SUBMIT;
+        return;
+    } else {
+        slurm_tell_over(c, j, ENGINE_END_UNKNOWN, now_s,
+                        "Slurm does not know it any more: it ended while nobody looked, "
+                        "or slurmctld lost it");
+    }
+    slurm_ours_drop(c, j);
+}
+
+/* ---- it waits ---------------------------------------------------------------------- */
+
+static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    bool others = j->released && !j->holding && !j->stopping;
+
+    if (!j->shown.held) {
+        if (now_s < j->until_s || j->wish != WISH_NOTHING)
+            return;
+        j->holding = true;
+        j->wish = WISH_HOLD;
+        return;
+    }
+    j->stage = STAGE_HELD;
+    if (j->stopping)
+        slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
+    else
+        slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s,
+                       others ? "held in Slurm before it began"
+                              : "Slurm had no room for it where it was to be");
+    if (others) /* the daemon's hold, until somebody lifts it there */
+        tell_held(c, j, true, now_s);
+}
+
+static void judge_held(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    if (j->told_depends != j->shown.depends) {
+        if (j->shown.depends)
+            slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s,
+                           "it depends on a job that has not ended");
+        j->told_depends = j->shown.depends;
+        tell_held(c, j, j->shown.depends, now_s);
+    }
+    if (j->live && j->wish == WISH_NOTHING && !j->stopping)
+        j->wish = WISH_START;
+}
+
+static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    bool held = j->shown.held;
+
+    if (j->shown.completing)
+        return; /* its devices are not free */
+    switch (j->stage) {
+    case STAGE_ENTERING:
+        j->stage = STAGE_HELD;
+        slurm_tell_entered(c, j, now_s);
+        break;
+    case STAGE_HELD:
+        if (held)
+            judge_held(c, j, now_s);
+        else
+            let_go(c, j, now_s);
+        break;
+    case STAGE_PLACED:
+        judge_placed(c, j, now_s);
+        break;
+    case STAGE_RUNS:
+        slurm_tell_end(c, j, j->stopping ? ENGINE_END_STOPPED : ENGINE_END_REQUEUED,
+                       now_s, j->stopping ? NULL : "Slurm queued it again");
+        j->stage = held ? STAGE_HELD : STAGE_LOOSE;
+        j->wish = held ? WISH_NOTHING : WISH_HOLD;
+        break;
+    case STAGE_LOOSE:
+        if (held)
+            j->stage = STAGE_HELD;
+        else if (j->wish == WISH_NOTHING)
+            j->wish = WISH_HOLD;
+        break;
+    case STAGE_LEAVING:
+    case STAGE_ENDED: /* an end in our store wins over what Slurm shows */
+        j->stage = STAGE_LEAVING;
+        j->wish = WISH_CANCEL;
+        break;
+    }
+}
+
+/* ---- it runs, or has ended --------------------------------------------------------- */
+
+static void judge_running(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    switch (j->stage) {
+    case STAGE_ENTERING:
+        slurm_tell_entered(c, j, now_s);
+        let_go(c, j, now_s);
+        break;
+    case STAGE_HELD:
+    case STAGE_LOOSE:
+        let_go(c, j, now_s);
+        break;
+    case STAGE_PLACED:
+        j->stage = STAGE_RUNS;
+        j->holding = false;
+        if (j->wish == WISH_HOLD)
+            j->wish = WISH_NOTHING;
+        if (j->live)
+            tell_started(c, j);
+        if (j->stopping && j->wish == WISH_NOTHING)
+            j->wish = j->moving ? WISH_REQUEUE : WISH_CANCEL;
+        break;
+    case STAGE_RUNS:
+        if (j->began_s != j->shown.start_s) { /* again, by Slurm's own doing */
+            slurm_tell_end(c, j, ENGINE_END_REQUEUED, now_s, "Slurm queued it again");
+            let_go(c, j, now_s);
+        }
+        break;
+    case STAGE_LEAVING:
+    case STAGE_ENDED:
+        break;
+    }
+}
+
+static void judge_ended(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    static const enum engine_end ends[] = {
+        [SLURM_JOB_DONE] = ENGINE_END_DONE,
+        [SLURM_JOB_FAILED] = ENGINE_END_FAILED,
+        [SLURM_JOB_CANCELLED] = ENGINE_END_CANCELLED,
+        [SLURM_JOB_TIMEOUT] = ENGINE_END_TIME_LIMIT,
+    };
+    enum engine_end end = ends[j->shown.stands];
+    double at_s = j->shown.end_s > 0 ? j->shown.end_s : now_s;
+    char text[60];
+
+    if (j->stage == STAGE_ENDED)
+        return;
+    snprintf(text, sizeof(text), "Slurm says: %.40s", j->shown.state);
+    if (j->live && j->stage == STAGE_PLACED && j->shown.start_s > 0)
+        tell_started(c, j);
+    if (j->live)
+        slurm_tell_end(c, j,
+                       j->stopping && end != ENGINE_END_DONE ? ENGINE_END_STOPPED : end,
+                       at_s, text);
+    else if (j->stage != STAGE_LEAVING)
+        slurm_tell_over(c, j, end, at_s, text);
+    j->stage = STAGE_ENDED;
+    j->wish = WISH_NOTHING;
+}
+
+void slurm_judge(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    char digest[SLURM_DIGEST_SIZE];
+
+    bool waits = j->shown.there && j->shown.stands == SLURM_JOB_WAITS;
+
+    if (c->looks < j->judge_from || j->under_way != WISH_NOTHING ||
+        (waits && j->wish == WISH_CANCEL))
+        return;
+    if (!j->shown.there)
+        judge_missing(c, j, now_s);
+    else if (j->shown.stands >= SLURM_JOB_DONE)
+        judge_ended(c, j, now_s);
+    else if (waits && j->stage < STAGE_LEAVING &&
+             !slurm_mark_digest(j->shown.comment, digest))
+        let_go(c, j, now_s);
+    else if (j->shown.stands == SLURM_JOB_RUNS)
+        judge_running(c, j, now_s);
+    else
+        judge_waiting(c, j, now_s);
+}

@@ -1,0 +1,72 @@
+/* slurm_mark.c - slurm_control.c knows its jobs by it; corgi/slurm_detach.c takes it off
+ */
+#include "engine/slurm/slurm_mark.h"
+
+#define DIGITS "0123456789abcdef"
+
+bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE])
+{
+    const char *ours = admin_comment ? strstr(admin_comment, SLURM_MARK) : NULL;
+    size_t length;
+
+    if (!ours)
+        return false;
+    ours += strlen(SLURM_MARK);
+    length = strspn(ours, DIGITS);
+    if (length != SLURM_DIGEST_SIZE - 1 || !strchr(":.", ours[length]) || !ours[length])
+        return false;
+    memcpy(digest, ours, length);
+    digest[length] = '\0';
+    return true;
+}
+
+void slurm_mark_attempt(const char *admin_comment, int attempt, struct str *out)
+{
+    const char *request = slurm_mark_request(admin_comment);
+    const char *ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
+    char digest[SLURM_DIGEST_SIZE];
+
+    if (!ours || !slurm_mark_digest(admin_comment, digest)) {
+        str_add(out, admin_comment ? admin_comment : "");
+        return;
+    }
+    str_add_bytes(out, admin_comment, (size_t)(ours - admin_comment));
+    str_addf(out, SLURM_MARK "%s.%d:%s", digest, attempt, request);
+}
+
+/* Behind the object that begins here; a text that is none goes to its end. */
+static const char *behind_object(const char *json)
+{
+    bool quoted = false;
+    int depth = 0;
+
+    for (const char *at = json; *at; at++) {
+        if (*at == '\\' && quoted && at[1])
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && *at == '{')
+            depth++;
+        else if (!quoted && *at == '}' && --depth <= 0)
+            return at + 1;
+    }
+    return json + strlen(json);
+}
+
+void slurm_mark_strip(const char *admin_comment, struct str *out)
+{
+    const char *request = slurm_mark_request(admin_comment);
+    const char *ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
+    size_t before;
+
+    if (!ours) {
+        str_add(out, admin_comment ? admin_comment : "");
+        return;
+    }
+    before = (size_t)(ours - admin_comment);
+    if (before > 0 && admin_comment[before - 1] == ' ')
+        before--;
+    str_add_bytes(out, admin_comment, before);
+    request = behind_object(request);
+    str_add(out, before == 0 && *request == ' ' ? request + 1 : request);
+}

@@ -1,0 +1,342 @@
+/* slurm_placing.c - orders for Slurm's jobs that Corgi places: what they say, sending
+ * them, and what their answers mean; see slurm_control_private.h */
+#include "engine/slurm/slurm_control_private.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define MOST_NODES 64
+
+/* ---- what orders say --------------------------------------------------------------- */
+
+/* An object's inside; takes the text. */
+static char *without_braces(struct str *object)
+{
+    char *text = str_take(object);
+    size_t length = strlen(text);
+
+    memmove(text, text + 1, length - 2);
+    text[length - 2] = '\0';
+    return text;
+}
+
+static void add_quoted(struct str *script, const char *word)
+{
+    str_add(script, " '");
+    for (; *word; word++) {
+        if (*word == '\'')
+            str_add(script, "'\\''");
+        else
+            str_add_bytes(script, word, 1);
+    }
+    str_add(script, "'");
+}
+
+static void write_environment(struct json_out *out, const struct engine_job *job)
+{
+    bool path = false;
+
+    json_out_key_array(out, "environment");
+    for (int i = 0; job->env[i]; i++) {
+        json_out_string(out, job->env[i]);
+        path = path || str_starts(job->env[i], "PATH=");
+    }
+    if (!path)
+        json_out_string(out, "PATH=" USUAL_PATH);
+    json_out_end(out);
+}
+
+static void write_size(struct json_out *out, const struct engine_job *job)
+{
+    const struct job *asked = job->job;
+    char gres[40];
+
+    snprintf(gres, sizeof(gres), "gres:gpu:%d", asked->devices > 0 ? asked->devices : 1);
+    json_out_key_string(out, "gres", gres);
+    if (asked->cpus >= 1)
+        json_out_key_number(out, "cpus", ceil(asked->cpus));
+    if (asked->host_memory_gb > 0)
+        json_out_key_number(out, "memory_mb", ceil(asked->host_memory_gb * 1024));
+}
+
+char *slurm_submit_members(const struct slurm_control *c, const struct engine_job *job)
+{
+    struct str text = {0}, script = {0}, mark = {0};
+    char digest[SLURM_DIGEST_SIZE], partition[SLURM_NAME_SIZE] = "";
+    const char *list = c->partitions;
+    struct json_out out;
+
+    str_next_word(&list, partition, sizeof(partition));
+    slurm_ours_digest(c, job->job->id, digest);
+    str_add(&script, "#!/bin/sh\nexec");
+    for (int i = 0; job->argv[i]; i++)
+        add_quoted(&script, job->argv[i]);
+    str_add(&script, "\n");
+    str_addf(&mark, SLURM_MARK "%s:{}", digest);
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_int(&out, "uid", job->uid);
+    json_out_key_int(&out, "gid", job->gid);
+    json_out_key_string(&out, "name", job->job->name[0] ? job->job->name : "corgi");
+    json_out_key_string(&out, "partition", partition);
+    json_out_key_string(&out, "directory", job->directory);
+    if (job->output)
+        json_out_key_string(&out, "output", job->output);
+    json_out_key_string(&out, "script", str_text(&script));
+    json_out_key_string(&out, "admin_comment", str_text(&mark));
+    write_size(&out, job);
+    write_environment(&out, job);
+    json_out_end(&out);
+    str_fini(&script);
+    str_fini(&mark);
+    return without_braces(&text);
+}
+
+/* Names of its nodes with commas between; returns how many devices each has, 0: not all
+ * have the same number, or they are too many. */
+static int nodes_of(const struct slurm_control *c, const struct slurm_ours *j,
+                    struct str *names)
+{
+    int nodes[MOST_NODES], counts[MOST_NODES] = {0}, used = 0, first;
+
+    for (int i = 0; i < j->device_count; i++) {
+        int node = slurm_node_table_of(c->nodes, j->devices[i], &first), at = 0;
+
+        while (at < used && nodes[at] != node)
+            at++;
+        if (at == MOST_NODES)
+            return 0;
+        nodes[at] = node;
+        counts[at]++;
+        used += at == used;
+    }
+    for (int at = 0; at < used; at++) {
+        const char *name, *address;
+
+        if (counts[at] != counts[0])
+            return 0;
+        slurm_node_table_name(c->nodes, nodes[at], &name, &address);
+        str_addf(names, "%s%s", at ? "," : "", name);
+    }
+    return counts[0];
+}
+
+/* So many GPUs on each node, of the type its user named; nothing when it is so already,
+ * or was asked for in another way. */
+static void write_gres(struct json_out *out, const struct slurm_ours *j, int each)
+{
+    const struct slurm_shown *s = &j->shown;
+    int now = s->there ? s->node_gpus : j->submit ? j->device_count : 0;
+    struct str gres = {0};
+
+    if (now == 0 || now == each)
+        return;
+    str_addf(&gres, "gres:gpu%s%s:%d", s->node_type[0] ? ":" : "", s->node_type, each);
+    json_out_key_string(out, "gres", str_text(&gres));
+    str_fini(&gres);
+}
+
+/* Others' words stay; a comment that would be too long keeps the attempt before. */
+static void write_mark(const struct slurm_control *c, struct json_out *out,
+                       const struct slurm_ours *j)
+{
+    char digest[SLURM_DIGEST_SIZE];
+    struct str own = {0}, mark = {0};
+
+    slurm_ours_digest(c, j->job, digest);
+    str_addf(&own, SLURM_MARK "%s:{}", digest);
+    slurm_mark_attempt(j->shown.there ? j->shown.comment : str_text(&own), j->attempt,
+                       &mark);
+    if (mark.length <= SLURM_MARK_MOST)
+        json_out_key_string(out, "admin_comment", str_text(&mark));
+    str_fini(&own);
+    str_fini(&mark);
+}
+
+char *slurm_place_members(const struct slurm_control *c, const struct slurm_ours *j,
+                          struct err *err)
+{
+    struct str text = {0}, names = {0};
+    struct json_out out;
+    int each = nodes_of(c, j, &names);
+
+    if (each == 0) {
+        str_fini(&names);
+        err_set(err, ERR_UNSUPPORTED,
+                "Slurm gives a job the same number of GPUs on each of its nodes");
+        return NULL;
+    }
+    json_out_init(&out, &text, false);
+    json_out_begin_object(&out);
+    json_out_key_string(&out, "job", j->id);
+    json_out_key_string(&out, "nodes", str_text(&names));
+    write_gres(&out, j, each);
+    write_mark(c, &out, j);
+    json_out_key_bool(&out, "release", true);
+    json_out_end(&out);
+    str_fini(&names);
+    return without_braces(&text);
+}
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+static const char *const ops[] = {[WISH_SUBMIT] = "submit",
+                                  [WISH_START] = "update_job",
+                                  [WISH_HOLD] = "update_job",
+                                  [WISH_CANCEL] = "cancel",
+                                  [WISH_REQUEUE] = "requeue"};
+
+static char *job_members(const struct slurm_ours *j, const char *more)
+{
+    struct str text = {0};
+
+    str_addf(&text, "\"job\":\"%s\"%s", j->id, more);
+    return str_take(&text);
+}
+
+static char *members_of(const struct slurm_control *c, const struct slurm_ours *j,
+                        struct err *err)
+{
+    switch (j->wish) {
+    case WISH_SUBMIT:
+        return mem_strdup(j->submit);
+    case WISH_START:
+        return slurm_place_members(c, j, err);
+    case WISH_HOLD:
+        return job_members(j, ",\"hold\":true");
+    default:
+        return job_members(j, "");
+    }
+}
+
+static void send(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    struct err err = {0};
+    char *members;
+
+    if (j->wish == WISH_SUBMIT && !j->submit) { /* a user's: only he has it */
+        j->wish = WISH_NOTHING;
+        return;
+    }
+    members = members_of(c, j, &err);
+    if (!members) {
+        j->wish = WISH_NOTHING;
+        slurm_tell_end(c, j, ENGINE_END_NOT_STARTED, now_s, err.text);
+    } else if (helper_link_order(c->link, ops[j->wish], members, j->job)) {
+        log_debug("slurm_order", LOG_U64("job", j->job), LOG_STR("id", j->id),
+                  LOG_STR("op", ops[j->wish]));
+        j->under_way = j->wish;
+        j->wish = WISH_NOTHING;
+    }
+    free(members);
+}
+
+void slurm_control_advance(struct slurm_control *c, double now_s)
+{
+    for (size_t i = c->jobs.count; i-- > 0;) {
+        struct slurm_ours *j = c->jobs.items[i];
+
+        if (j->end_due)
+            slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
+        if (j->wish == WISH_CANCEL && !j->id[0] && j->under_way == WISH_NOTHING &&
+            c->looks >= j->judge_from && c->looks > 0) { /* Slurm never had it */
+            slurm_ours_drop(c, j);
+            continue;
+        }
+        if (j->wish != WISH_NOTHING && j->under_way == WISH_NOTHING &&
+            (j->id[0] || j->wish == WISH_SUBMIT) && helper_link_is_up(c->link))
+            send(c, j, now_s);
+    }
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+static void submitted(struct slurm_control *c, struct slurm_ours *j,
+                      const struct json_value *answer, const char *code,
+                      const char *error, double now_s)
+{
+    const char *id = answer ? json_member_string(answer, "job") : NULL;
+
+    if (id) {
+        slurm_ours_name(c, j, id);
+        j->stage = STAGE_HELD;
+        slurm_tell_entered(c, j, now_s);
+        if (j->live && j->wish == WISH_NOTHING)
+            j->wish = WISH_START;
+    } else if (strcmp(code, "refused") == 0) {
+        c->sink.event(c->sink.ctx, &(struct engine_event){.kind = ENGINE_REFUSED,
+                                                          .at_s = now_s,
+                                                          .job = j->job,
+                                                          .text = error});
+        slurm_ours_drop(c, j);
+    } /* else a later look tells whether Slurm has it */
+}
+
+static void placed(struct slurm_control *c, struct slurm_ours *j, const char *code,
+                   const char *error, double now_s)
+{
+    if (!error || strcmp(code, "late") == 0) {
+        j->stage = STAGE_PLACED;
+        j->released = !error;
+        j->until_s = now_s + c->start_s;
+    } else {
+        slurm_tell_end(c, j,
+                       strcmp(code, "refused") == 0 ? ENGINE_END_NOT_STARTED
+                                                    : ENGINE_END_NO_ROOM,
+                       now_s, error);
+    }
+}
+
+void slurm_control_ordered(struct slurm_control *c, uint64_t tag,
+                           const struct json_value *answer, const char *code,
+                           const char *error, double now_s)
+{
+    struct slurm_ours *j;
+    enum slurm_wish was;
+    size_t at;
+
+    if (!map_get(c->by_job, tag, &at))
+        return;
+    j = c->jobs.items[at];
+    was = j->under_way;
+    j->under_way = WISH_NOTHING;
+    j->judge_from = c->looks + 2; /* the look under way may have begun before */
+    if (error)
+        log_warn("slurm_refused", LOG_U64("job", tag), LOG_STR("id", j->id),
+                 LOG_STR("op", ops[was]), LOG_STR("text", error));
+    if (was == WISH_SUBMIT)
+        submitted(c, j, answer, code, error, now_s);
+    else if (was == WISH_START)
+        placed(c, j, code, error, now_s);
+    else if (was == WISH_CANCEL && !error)
+        j->stage = STAGE_LEAVING;
+    else if (was == WISH_CANCEL && strcmp(code, "refused") != 0 &&
+             j->wish == WISH_NOTHING)
+        j->wish = WISH_CANCEL; /* nobody heard it */
+}
+
+void slurm_control_down(struct slurm_control *c)
+{
+    for (size_t i = 0; i < c->jobs.count; i++) {
+        struct slurm_ours *j = c->jobs.items[i];
+
+        if (j->under_way == WISH_NOTHING)
+            continue;
+        if (j->under_way == WISH_START) { /* it may have been released */
+            j->stage = STAGE_PLACED;
+            j->until_s = 0;
+        } else if (j->under_way != WISH_SUBMIT && j->wish == WISH_NOTHING) {
+            j->wish = j->under_way;
+        }
+        j->under_way = WISH_NOTHING;
+        j->judge_from = c->looks + 1;
+    }
+}

@@ -1,0 +1,225 @@
+#!/usr/bin/env bats
+# A real Slurm whose partition `main` is managed: jobs wait on hold until Corgi has a place, Slurm
+# starts them there, and a foreign partition on the same nodes is left alone.
+bats_require_minimum_version 1.5.0
+
+load ../support/slurm.bash
+load ../support/corgid.bash
+
+setup_file() {
+    slurm_needed
+    plugin=$(dirname "$CORGI_BIN")/lib/job_submit_corgi.so
+    [ -e "$plugin" ] || skip "job_submit_corgi.so was not built: there is no libslurm-dev"
+    stock=$(dirname "$(find /usr/lib -name job_submit_all_partitions.so 2> /dev/null | head -n 1)")
+    export CORGI_SLURM_PLUGIN_CONF
+    CORGI_SLURM_PLUGIN_CONF=$(mktemp /tmp/slurm-plugin.XXXXXX)
+    printf 'Partitions=main\nDefault=yes\n' > "$CORGI_SLURM_PLUGIN_CONF"
+    chmod 644 "$CORGI_SLURM_PLUGIN_CONF"
+    NODES=3 SHARDS=0 EXTRA="JobSubmitPlugins=corgi
+PluginDir=$(dirname "$plugin"):$stock
+PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP" slurm_start
+    cat > "$SLURM_LAB/ran.sh" << END
+#!/bin/bash
+id=\${SLURM_ARRAY_JOB_ID:+\${SLURM_ARRAY_JOB_ID}_\$SLURM_ARRAY_TASK_ID}
+say() { echo "\$1 \${id:-\$SLURM_JOB_ID} \$SLURMD_NODENAME \$CUDA_VISIBLE_DEVICES \$(date +%s.%N)" >> $SLURM_LAB/ran; }
+say begin
+sleep \$1
+say end
+END
+    chmod 755 "$SLURM_LAB/ran.sh"
+}
+
+teardown_file() {
+    slurm_stop
+    rm -f "${CORGI_SLURM_PLUGIN_CONF:-}" "${CORGI_SLURM_PLUGIN_CONF:-/nowhere}.detached"
+}
+
+setup() {
+    CORGID_DIR=
+    [ -n "${SLURM_LAB:-}" ] || skip "there is no Slurm with the plugin here"
+    cd "$SLURM_LAB" || return 1
+    rm -f ran
+    : > ran
+    : > foreign
+    chmod 666 ran
+    since=$(date +%s) # Slurm still shows the jobs of the test before
+    corgid_folder
+    chmod 755 "$CORGID_DIR"
+    # shellcheck disable=SC2153 # corgid_folder sets it
+    cat > "$CORGID_DIR/c.yaml" << END
+engine: slurm
+state: $CORGID_DIR/state
+listen: {socket: $CORGID_SOCKET, socket_mode: "0666"}
+slurm: {mode: control, partitions: [main], poll: 0.2s, within: 5s, start: 4s}
+END
+    export CORGI_SOCKET=$CORGID_SOCKET
+    corgid_start
+}
+
+teardown() {
+    [ -z "${SLURM_LAB:-}" ] || scancel --user="$(id -un)"
+    [ -z "${CORGID_DIR:-}" ] || corgid_clean
+}
+
+hand_in() { # SECONDS [OPTION...]: prints Slurm's number
+    local seconds=$1
+    shift
+    sbatch --parsable -o /dev/null "$@" "$SLURM_LAB/ran.sh" "$seconds" 2> /dev/null 3>&-
+}
+
+submit() { # SECONDS [OPTION...]: prints Corgi's number
+    local seconds=$1
+    shift
+    "$CORGI_BIN/corgi" submit --json "$@" -- "$SLURM_LAB/ran.sh" "$seconds" | jq -r '.job.id // .id'
+}
+
+of_job() { # JOB KEY
+    scontrol show job "$1" | sed -n "s/.*\b$2=\(.*\)/\1/p" | head -n 1 | cut -d ' ' -f 1
+}
+
+is() { # JOB STATE
+    [ "$(of_job "$1" JobState)" = "$2" ]
+}
+
+# What the daemon's store says of Slurm's job.
+stored() { # JOB COLUMN
+    sqlite3 "$CORGID_DIR/state/corgi.db" \
+        "select $2 from jobs where key = 'found:$1' or progress_extra like '%\"entered\":\"$1#%' or
+        progress_extra like '%\"ref\":\"$1@%'"
+}
+
+stored_is() { # JOB COLUMN VALUE
+    [ "$(stored "$1" "$2")" = "$3" ]
+}
+
+slurm_id() { # CORGI'S NUMBER
+    sqlite3 "$CORGID_DIR/state/corgi.db" "select progress_extra from jobs where id = $1" |
+        jq -r '(.entered // .ref // "") | split("#")[0]'
+}
+
+entered() { # CORGI'S NUMBER
+    [ -n "$(slurm_id "$1")" ]
+}
+
+placed_right() {
+    python3 "$BATS_TEST_DIRNAME/../support/slurm_placed.py" "$CORGID_DIR/state/corgi.db" \
+        "$SLURM_LAB/ran" "$SLURM_LAB/foreign" "$since"
+}
+
+@test "jobs of both ways in run once, where the plan says; a foreign partition is left alone" {
+    hand_in 3 -p other --gres=gpu:1 >> foreign
+    hand_in 2 -p other --gres=gpu:2 >> foreign
+    for _ in 1 2 3; do
+        hand_in 1 --gres=gpu:1 > /dev/null
+        submit 1 > /dev/null
+        hand_in 0.5 --gres=gpu:2 > /dev/null
+    done
+    hand_in 1 --gres=gpu:1 --array=1-3 > /dev/null
+    hand_in 1 -N2 --gres=gpu:1 > /dev/null
+    submit 1 --gpus 2 > /dev/null
+    hand_in 1 --gres=gpu:k80:1 > /dev/null
+    within 900 queue_is_empty
+    within 100 record_is_complete
+    run placed_right
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(tail -n 1 <<< "$output")" -eq 17 ]
+    while read -r job; do
+        [ -z "$(of_job "$job" AdminComment)" ]
+    done < foreign
+}
+
+@test "what users cancel ends, while it waits and while it runs; what others wrote stays" {
+    local long=() waits runs ours
+    for _ in 1 2 3; do long+=("$(hand_in 60 --gres=gpu:2)"); done
+    within 200 is "${long[0]}" RUNNING
+    within 200 is "${long[2]}" RUNNING
+    waits=$(hand_in 1 --gres=gpu:1)
+    ours=$(submit 1)
+    within 100 entered "$ours"
+    within 50 stored_is "$waits" state waiting
+    [ "$(of_job "$waits" Priority)" = 0 ]
+    scancel "$waits"
+    within 100 stored_is "$waits" state cancelled
+    "$CORGI_BIN/corgi" cancel "$ours"
+    within 100 is "$(slurm_id "$ours")" CANCELLED
+    waits=$(hand_in 1 --gres=gpu:1)
+    scontrol update job="$waits" admincomment="theirs $(of_job "$waits" AdminComment)"
+    scancel "${long[0]}"
+    within 100 stored_is "${long[0]}" state cancelled
+    within 200 is "$waits" COMPLETED
+    [[ "$(scontrol show job "$waits")" == *"AdminComment=theirs corgi1:"*".1:{"* ]]
+    within 100 stored_is "$waits" state 'done'
+    runs=$(stored "${long[1]}" id)
+    "$CORGI_BIN/corgi" cancel "$runs"
+    within 100 is "${long[1]}" CANCELLED
+    within 100 stored_is "${long[1]}" state cancelled
+    # a foreign job is not ours to cancel
+    waits=$(hand_in 30 -p other --gres=gpu:1)
+    within 100 stored_is "$waits" state running
+    run -1 "$CORGI_BIN/corgi" cancel "$(stored "$waits" id)"
+    [[ "$output" == *"only watched"* ]]
+    is "$waits" RUNNING
+}
+
+@test "a job that does not start in time is held again, and nothing counts against it" {
+    local job
+    scontrol update partition=main state=down
+    job=$(hand_in 1 --gres=gpu:1)
+    held_again() { grep -q 'requeued.*no room' "$CORGID_DIR/log" && [ "$(of_job "$job" Priority)" = 0 ]; }
+    within 300 held_again
+    scontrol update partition=main state=up
+    within 300 is "$job" COMPLETED
+    within 100 stored_is "$job" state 'done'
+    [ "$(stored "$job" "json_extract(progress_extra, '\$.unfinished')")" = 0 ]
+}
+
+@test "a daemon that was killed finds its jobs again, and none runs twice" {
+    local long ours
+    long=$(hand_in 6 --gres=gpu:2)
+    for _ in 1 2 3; do hand_in 1 --gres=gpu:2 > /dev/null; done
+    ours=$(submit 1)
+    within 200 is "$long" RUNNING
+    corgid_kill
+    hand_in 1 --gres=gpu:1 > /dev/null
+    corgid_start
+    hand_in 1 --gres=gpu:1 > /dev/null
+    within 100 entered "$ours"
+    within 900 queue_is_empty
+    within 100 record_is_complete
+    run placed_right
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(tail -n 1 <<< "$output")" -eq 7 ]
+}
+
+@test "detach in the middle: every job ends under plain Slurm, and a daemon that runs only watches" {
+    local job held=() long=()
+    for _ in 1 2 3; do long+=("$(hand_in 120 --gres=gpu:2)"); done
+    for job in "${long[@]}"; do within 200 is "$job" RUNNING; done
+    job=$(submit 1)
+    for _ in 1 2 3 4; do held+=("$(hand_in 1 --gres=gpu:1)"); done
+    within 100 entered "$job"
+    held+=("$(slurm_id "$job")")
+    within 50 stored_is "${held[3]}" state waiting
+    run -0 "$CORGI_BIN/corgi" slurm detach --dry-run --plugin-conf "$CORGI_SLURM_PLUGIN_CONF"
+    for job in "${held[@]}"; do
+        [[ "$output" == *"would release job $job of"* ]]
+        [ "$(of_job "$job" Priority)" = 0 ]
+    done
+    [ -e "$CORGI_SLURM_PLUGIN_CONF" ]
+    run -0 "$CORGI_BIN/corgi" slurm detach --plugin-conf "$CORGI_SLURM_PLUGIN_CONF"
+    [[ "$output" == *"5 jobs are with Slurm's own scheduler"* ]]
+    for job in "${held[@]}"; do
+        [ "$(of_job "$job" Priority)" != 0 ]
+        [ -z "$(of_job "$job" AdminComment)" ]
+    done
+    for job in "${long[@]}"; do is "$job" RUNNING; done
+    held+=("$(hand_in 1 --gres=gpu:1)") # nobody holds it
+    scancel "${long[0]}"
+    for job in "${held[@]}"; do within 300 is "$job" COMPLETED; done
+    [ "$(grep -c '^end' ran)" -eq 6 ]
+    for job in "${held[@]}"; do within 100 stored_is "$job" state 'done'; done
+    is "${long[1]}" RUNNING
+    mv "$CORGI_SLURM_PLUGIN_CONF.detached" "$CORGI_SLURM_PLUGIN_CONF"
+}
