@@ -185,6 +185,26 @@ static void nobody_is_moved_where_there_is_no_room(void **state)
     }
 }
 
+/* Two nodes, each with somebody who stays; the one who is gone sooner is on a node that
+ * is too small for a job that asks for eight processors: nothing is held there. */
+static void nothing_is_held_where_there_can_never_be_room(void **state)
+{
+    struct job_status *large;
+
+    (void)state;
+    world_init(&w);
+    world_host(&w, SLOW, 1, (struct host_room){4, INFINITY});
+    world_host(&w, SLOW, 1, (struct host_room){8, INFINITY});
+    for (int device = 0; device < 2; device++)
+        world_run(&w, with_cpus(2), device)->job.may_move = false;
+    large = with_cpus(8);
+    large->job.submitted_s = w.now_s - 3600; /* its grace time is over */
+    world_plan(&w);
+    assert_int_equal(world_seat(&w, large), -1);
+    assert_int_equal(w.planner->holds.items[0].job, -1);
+    assert_true(w.planner->holds.items[1].job >= 0);
+}
+
 /* One that waits for four processors gets them though others ask for less: what comes
  * free beside the device held for it is not given away. */
 static void room_is_held_with_the_device(void **state)
@@ -236,6 +256,8 @@ int main(void)
         cmocka_unit_test_teardown(what_others_take_is_not_given_twice, tear_down),
         cmocka_unit_test_teardown(nobody_is_moved_where_there_is_no_room, tear_down),
         cmocka_unit_test_teardown(room_is_held_with_the_device, tear_down),
+        cmocka_unit_test_teardown(nothing_is_held_where_there_can_never_be_room,
+                                  tear_down),
         cmocka_unit_test_teardown(a_device_that_takes_one_job_is_not_shared, tear_down),
     };
 

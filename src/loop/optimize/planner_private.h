@@ -208,6 +208,8 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
 bool planner_has_room(const struct planner_state *s, int job, int node, int devices);
 /* For so many of at most so many? */
 int planner_room_devices(const struct planner_state *s, int job, int node, int most);
+/* For how many of the job's devices would it have room if nobody else was there? */
+int planner_room_ever(const struct planner_state *s, int job, int node);
 /* Have the nodes of these devices room for all of it? */
 bool planner_has_room_all(const struct planner_state *s, int job, const int *devices,
                           int count);

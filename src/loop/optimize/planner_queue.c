@@ -159,36 +159,58 @@ static int by_time(const void *a, const void *b)
     return x->device - y->device;
 }
 
+/* Could the job have this device beside those already taken for it, if nobody else was on
+ * the node?  What can never be is not waited for. */
+static bool could_ever(const struct planner_state *s, int job, int device,
+                       const int *taken, int count)
+{
+    const struct device *devices = s->in->cluster->devices;
+    int node = devices[device].node, beside = 1;
+
+    for (int k = 0; k < count; k++)
+        beside += devices[taken[k]].node == node;
+    return planner_room_ever(s, job, node) >= beside;
+}
+
+struct soon_among {
+    int type;
+    int first, count; /* devices */
+};
+
 /* Of these devices the ones of a type that are free the soonest; when all of them are,
  * and a little for each that is not free yet. */
-static double soonest_of(const struct planner_state *s, int type, int first, int count,
-                         int wanted, struct planner_seats *out)
+static double soonest_of(const struct planner_state *s, int job, struct soon_among among,
+                         struct planner_seats *out)
 {
+    int wanted = s->jobs.items[job].status->job.devices, taken = 0;
     vec_of(struct soon) soon = {0};
     double when = INFINITY, sum = 0;
 
-    for (int d = first; d < first + count; d++)
-        if (s->in->cluster->devices[d].type == type && isfinite(free_in_s(s, d)))
+    for (int d = among.first; d < among.first + among.count; d++)
+        if (s->in->cluster->devices[d].type == among.type && isfinite(free_in_s(s, d)))
             vec_push(&soon, (struct soon){d, free_in_s(s, d)});
-    if ((int)soon.count >= wanted) {
-        if (soon.count > 1)
-            qsort(soon.items, soon.count, sizeof(*soon.items), by_time);
-        for (int k = 0; k < wanted; k++) {
-            out->devices[k] = soon.items[k].device;
-            sum += soon.items[k].free_s;
-        }
-        when = soon.items[wanted - 1].free_s;
-        out->cost = when + 1e-3 * sum;
+    if (soon.count > 1)
+        qsort(soon.items, soon.count, sizeof(*soon.items), by_time);
+    for (size_t i = 0; i < soon.count && taken < wanted; i++) {
+        if (!could_ever(s, job, soon.items[i].device, out->devices, taken))
+            continue;
+        out->devices[taken++] = soon.items[i].device;
+        sum += soon.items[i].free_s;
+        when = soon.items[i].free_s;
     }
     vec_free(&soon);
+    if (taken < wanted)
+        return INFINITY;
+    out->cost = when + 1e-3 * sum;
     return when;
 }
 
 /* On one node if one has as many of the type, else on any. */
-static double soonest_on(const struct planner_state *s, int type, int wanted,
+static double soonest_on(const struct planner_state *s, int job, int type,
                          struct planner_seats *best)
 {
     const struct cluster *c = s->in->cluster;
+    int wanted = s->jobs.items[job].status->job.devices;
     double when = INFINITY;
 
     best->cost = INFINITY;
@@ -198,15 +220,17 @@ static double soonest_on(const struct planner_state *s, int type, int wanted,
 
         if (c->nodes[n].device_count < wanted)
             continue;
-        at = soonest_of(s, type, c->nodes[n].first_device, c->nodes[n].device_count,
-                        wanted, &found);
+        at = soonest_of(
+            s, job,
+            (struct soon_among){type, c->nodes[n].first_device, c->nodes[n].device_count},
+            &found);
         if (found.cost < best->cost) {
             *best = found;
             when = at;
         }
     }
     if (isinf(when))
-        when = soonest_of(s, type, 0, c->device_count, wanted, best);
+        when = soonest_of(s, job, (struct soon_among){type, 0, c->device_count}, best);
     return when;
 }
 
@@ -225,7 +249,7 @@ static void hold_soonest(struct planner_state *s, int job)
         if (!requirement_allows_type(&j->status->job, t) ||
             j->kind->alone[t].fits < PREDICT_FITS_LEAST || (best_keeps && !keeps))
             continue;
-        when_s = soonest_on(s, t, j->status->job.devices, &found);
+        when_s = soonest_on(s, job, t, &found);
         if (isfinite(when_s) && (found.cost < best.cost || (keeps && !best_keeps))) {
             best = found;
             best_keeps = keeps;

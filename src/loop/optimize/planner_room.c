@@ -40,6 +40,16 @@ int planner_room_devices(const struct planner_state *s, int job, int node, int m
     return host_room_devices(left_for(s, job, node), each, most);
 }
 
+int planner_room_ever(const struct planner_state *s, int job, int node)
+{
+    const struct node *n = &s->in->cluster->nodes[node];
+    struct host_room each = s->jobs.items[job].room;
+
+    if (!host_room_wanted(each))
+        return n->device_count;
+    return host_room_devices(n->room, each, n->device_count);
+}
+
 bool planner_has_room_all(const struct planner_state *s, int job, const int *devices,
                           int count)
 {
