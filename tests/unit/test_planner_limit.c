@@ -190,7 +190,7 @@ static void the_cap_that_saves_most_comes_first(void **state)
     assert_int_equal(stopped(), 0);
     assert_cap(0, 0);
     assert_cap(1, 380);
-    assert_cap(2, 0); /* draws less than the first steps already */
+    assert_cap(2, 340); /* held to a tenth above what it is believed to draw */
     plan_within((3 * 100 + 360 + 395 + 300 - 60) / 0.97);
     assert_true(w.plan.cap_watts[1] > 0 && w.plan.cap_watts[1] < 400);
     /* Step by step where the next saves most: nobody is far deeper than who draws more.
@@ -244,6 +244,49 @@ static void caps_go_as_deep_as_needed(void **state)
     }
     plan_within(100 + drawn_under(395, 200) - 1);
     assert_int_equal(stopped(), 1);
+}
+
+/* ---- what nobody has measured ---- */
+
+/* A job comes beside one that was measured alone: both draw. */
+static void a_start_beside_somebody_measured_counts(void **state)
+{
+    (void)state;
+    for (int above = 0; above < 2; above++) {
+        run_on_fast(1, (const double[]){200});
+        w.jobs[0].job.may_share = true;
+        w.jobs[0].job.need.rate = w.jobs[0].required_rate = 1;
+        world_measure(&w, &w.jobs[0], 40, 200);
+        world_job(&w, 1);
+        w.beliefs.watts[2][FAST] = 200;
+        w.beliefs.more_watts = 90;
+        plan_within((100 + 290 + (above ? 1 : -1)) / 0.97);
+        assert_int_equal(world_seat(&w, &w.jobs[1]), above ? 0 : -1);
+        if (!above)
+            world_fini(&w);
+    }
+}
+
+/* Two that were not measured may draw 400 W each: together they are held to the limit,
+ * but not to less than a tenth above what is believed. */
+static void what_was_not_measured_is_held_above_beliefs(void **state)
+{
+    (void)state;
+    run_on_fast(2, (const double[]){200, 250});
+    w.settings.caps = true;
+    plan_within(2000); /* room for all they can draw */
+    assert_cap(0, 0);
+    assert_cap(1, 0);
+    plan_within((2 * 100 + 600) / 0.97);
+    assert_true(w.plan.cap_watts[0] + w.plan.cap_watts[1] <= 600.01);
+    assert_true(w.plan.cap_watts[0] >= 1.1 * 200 && w.plan.cap_watts[1] >= 1.1 * 250);
+    assert_int_equal(stopped(), 0);
+    /* Once they are measured, what they draw counts. */
+    world_measure(&w, &w.jobs[0], 40, 200);
+    world_measure(&w, &w.jobs[1], 40, 250);
+    w.settings.caps = false;
+    plan_within((2 * 100 + 460) / 0.97);
+    assert_int_equal(stopped(), 0);
 }
 
 /* ---- starts are taken back ---- */
@@ -338,6 +381,19 @@ static void the_least_important_and_youngest_is_stopped(void **state)
     w.settings.moves = false;
     plan_within(100);
     assert_int_equal(stopped(), 0);
+}
+
+/* The youngest is stopped first, but has room again once one that draws more went. */
+static void who_need_not_have_been_stopped_is_not(void **state)
+{
+    (void)state;
+    run_on_fast(3, (const double[]){200, 350, 120});
+    plan_within(3 * 100 + 200 + 350 + 120 - 300);
+    assert_true(world_seat(&w, &w.jobs[0]) >= 0);
+    assert_int_equal(world_seat(&w, &w.jobs[1]), -1);
+    assert_true(world_seat(&w, &w.jobs[2]) >= 0);
+    assert_int_equal(w.planner->node_jobs.items[2], 1);
+    assert_int_equal(w.plan.seats[1].reason, UNPLACED_POLICY);
 }
 
 static void a_gang_leaves_all_its_devices(void **state)
@@ -529,6 +585,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         world_test(everything_that_draws_counts),
+        world_test(who_need_not_have_been_stopped_is_not),
+        world_test(what_was_not_measured_is_held_above_beliefs),
+        world_test(a_start_beside_somebody_measured_counts),
         world_test(the_limit_of_the_hour_counts),
         world_test(what_was_measured_counts_instead_of_beliefs),
         world_test(a_cap_in_force_bounds_what_is_believed),

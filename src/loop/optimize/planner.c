@@ -42,6 +42,7 @@ static void planner_destroy(void *self)
     vec_free(&s->order);
     vec_free(&s->gangs);
     vec_free(&s->started);
+    vec_free(&s->stopped);
     vec_free(&s->seats);
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);

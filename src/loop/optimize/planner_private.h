@@ -172,6 +172,7 @@ struct planner_state {
     vec_of(struct planner_seats) gangs; /* moved in this round */
     int preemptions;     /* jobs for which others were looked at in this round */
     vec_of(int) started; /* jobs that got a seat in this round */
+    vec_of(int) stopped; /* for the limit on power, in this order */
     const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
     struct plan offered;             /* scratch of offers */
     vec_of(struct planner_run) runs; /* likewise */
