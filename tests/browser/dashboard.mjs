@@ -153,10 +153,14 @@ const walks = {
         await page.check("[name=sleep]");
         await page.waitForSelector(".preview", { state: "detached" });
         await page.fill("[name=power_limit_watts]", "9000");
+        await page.fill("[name=power_limit_hours]", "from seven to eight");
+        assert.equal(await page.$eval("[name=power_limit_hours]", (e) => e.validity.valid), false, "no hours are meant by that");
+        await page.waitForSelector("text=Apply 1 change");
+        await page.fill("[name=power_limit_hours]", "00:00-24:00 8.5 kW");
         await page.click("text=Preview");
         await page.waitForSelector(".preview >> text=With the changes", { timeout: 30000 });
         await page.screenshot({ path: `${folder}/preview.png`, fullPage: true });
-        await page.click("text=Apply 1 change");
+        await page.click("text=Apply 2 changes");
         await page.waitForSelector("text=Applied");
         await page.waitForSelector("text=Changed by");
         await page.waitForSelector("td:has-text('drain_device')");
@@ -171,7 +175,7 @@ const walks = {
         await row.getByText("Revoke").click();
         await row.waitFor({ state: "detached" });
         await goTo(page, "energy");
-        await page.waitForSelector("text=The power limit is 9 kW", { timeout: 15000 });
+        await page.waitForSelector("text=The power limit is 8.5 kW now: 00:00-24:00 8.5kW (UTC), else 9kW.", { timeout: 15000 });
     },
 
     // Without a token, with a wrong one, and with one that may look only.

@@ -3,6 +3,7 @@ import { get, query } from "../api.js";
 import { Chart, stacked } from "../chart.jsx";
 import { count, digits, energy, interval, isNumber, percent, time, watts } from "../format.js";
 import { dayOfTrends, live, now, simulated, useLive } from "../live.js";
+import { hasLimit, limitAt, limitSentence } from "../power_limit.js";
 import { setQuery } from "../route.js";
 import { Table } from "../table.jsx";
 import { Empty, Figure, JobLink, seriesColour, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
@@ -22,14 +23,13 @@ function Power() {
     const series = stacked(layers).map((s, i) => ({ ...s, colour: i ? seriesColour(i - 1) : "#888888" }));
     const bands = series.slice(1).map((s, i) => [i + 2, i + 1, s.colour + "66"]);
     series[0].fill = "#88888855";
-    const limit = policy.data?.power_limit_watts;
-    if (limit > 0) series.push({ label: "limit", colour: "#d55e00", dash: [6, 4], values: points.map(() => limit) });
+    if (policy.data && hasLimit(policy.data)) series.push({ label: "limit", colour: "#d55e00", dash: [6, 4], values: points.map((p) => limitAt(policy.data, p.at_s)) });
     return (
         <>
             <Chart times={points.map((p) => p.at_s)} series={series} bands={bands} show={watts} height={260} label={`Power over the last day by GPU type, now ${watts(points.at(-1).watts)}`} />
             <p class="quiet">
                 {simulated() ? "Simulated; all power is modelled. " : "Hosts are modelled; devices without a meter too. "}
-                {limit > 0 ? `The power limit is ${watts(limit)}.` : "No power limit is set."} Since the daemon came up, a day at most.
+                {policy.data && limitSentence(policy.data)} Since the daemon came up, a day at most.
             </p>
         </>
     );

@@ -4,6 +4,7 @@ import { get, patch, post, query, remove } from "../api.js";
 import { nodeWatts } from "../device.js";
 import { count, digits, duration, energy, exactTime, percent, time, watts } from "../format.js";
 import { isOperator, live, loadNodes, now, useLive } from "../live.js";
+import { hoursWords, readHours } from "../power_limit.js";
 import { Table, VirtualTable } from "../table.jsx";
 import { Action, Empty, Simulated, Trouble, useAsked, useTitle } from "../ui.jsx";
 
@@ -50,7 +51,18 @@ const knobs = [
     ["preempt", "Who is stopped for others", "choice", [["none", "nobody"], ["best_effort", "best effort, for promises"], ["priority", "smaller priority, for larger"]]],
     ["fair_share_s", "Shares count half after, s (0: none)", "number", { min: 0, step: "any" }],
     ["power_limit_watts", "Power limit, W (0: none)", "number", { min: 0, step: "any" }],
+    ["power_limit_hours", "Other limits by hour, UTC", "hours"],
 ];
+
+// Typed as words; what cannot be meant is said, and not sent.
+function Hours({ value, change, ...more }) {
+    const look = (e) => {
+        const hours = readHours(e.target.value);
+        e.target.setCustomValidity(hours ? "" : "as 07:00-20:00 12kW, with commas between");
+        change(hours ?? "");
+    };
+    return <input type="text" placeholder="07:00-20:00 12kW" defaultValue={hoursWords(value)} onInput={look} onChange={(e) => e.target.reportValidity()} {...more} />;
+}
 
 const figures = [
     ["joules", "Energy", energy],
@@ -119,6 +131,8 @@ function Policy() {
                             <select name={key} disabled={!isOperator()} value={value(key)} onInput={(e) => set({ ...changes, [key]: e.target.value })}>
                                 {more.map(([choice, words]) => <option key={choice} value={choice}>{words}</option>)}
                             </select>
+                        ) : type === "hours" ? (
+                            <Hours key={data.changed_s} name={key} disabled={!isOperator()} value={data[key]} change={(hours) => set({ ...changes, [key]: hours })} />
                         ) : (
                             <input
                                 type={type}
