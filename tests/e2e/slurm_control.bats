@@ -193,6 +193,47 @@ placed_right() {
     [ "$(tail -n 1 <<< "$output")" -eq 7 ]
 }
 
+@test "a job that is queued again, by Corgi or by Slurm itself, is held and placed anew" {
+    local job
+    job=$(hand_in 60 --gres=gpu:1)
+    within 200 stored_is "$job" state running
+    within 200 is "$job" RUNNING
+    "$CORGI_BIN/corgi" requeue "$(stored "$job" id)"
+    within 200 stored_is "$job" attempt 2
+    within 300 is "$job" RUNNING
+    [[ "$(of_job "$job" AdminComment)" == *".2:{"* ]]
+    scontrol requeue "$job"
+    within 300 stored_is "$job" attempt 3
+    within 300 is "$job" RUNNING
+    [[ "$(of_job "$job" AdminComment)" == *".3:{"* ]]
+    [ "$(of_job "$job" NumNodes)" = 1 ]
+    # what it had was given back, and nothing counts against it
+    stored_is "$job" "json_extract(progress_extra, '\$.unfinished')" 0
+}
+
+@test "a slurmctld that is killed: what has ended does not run again, what it forgot comes back" {
+    local ended=() long=() ours=() job
+    for job in 2 2 1; do long+=("$(hand_in 120 --gres=gpu:$job)"); done # one GPU is left
+    for job in "${long[@]}"; do within 200 is "$job" RUNNING; done
+    sleep 5 # as often as slurmctld saves what it knows
+    for _ in 1 2; do ended+=("$(hand_in 0.5 --gres=gpu:1)"); done
+    for job in "${ended[@]}"; do within 300 stored_is "$job" state 'done'; done
+    for _ in 1 2 3; do ours+=("$(submit 1 --gpus 2)"); done
+    for job in "${ours[@]}"; do within 100 entered "$job"; done
+    kill -9 "$(cat "$SLURM_LAB/run/slurmctld.pid")"
+    sleep 0.5
+    "$SLURM_CLUSTER" ctld "$SLURM_LAB" 3>&-
+    within 200 scontrol ping
+    scancel "${long[@]}"
+    within 600 record_is_complete
+    for job in "${ended[@]}"; do [ "$(grep -c "^begin $job " ran)" -eq 1 ]; done
+    for job in "${ours[@]}"; do
+        [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select state from jobs where id = $job")" = 'done' ]
+        [ "$(grep -c "^end $(slurm_id "$job") " ran)" -eq 1 ]
+    done
+    [ "$(grep -c ^begin ran)" -eq 8 ]
+}
+
 @test "detach in the middle: every job ends under plain Slurm, and a daemon that runs only watches" {
     local job held=() long=()
     for _ in 1 2 3; do long+=("$(hand_in 120 --gres=gpu:2)"); done

@@ -17,7 +17,8 @@
 #include <sys/random.h>
 
 #define IDENTITY_FILE "slurm-identity"
-#define IDENTITY_SIZE 48 /* hex digits */
+#define IDENTITY_SIZE 48         /* hex digits */
+#define NOBODY        UINT64_MAX /* tag of an order that no job of ours waits for */
 
 /* ---- who we are -------------------------------------------------------------------- */
 
@@ -390,6 +391,16 @@ static void cancel_again(struct slurm_control *c, const struct slurm_job_row *ro
     j->wish = WISH_CANCEL;
 }
 
+/* It was handed in again under another number, since Slurm had forgotten this one. */
+static void cancel_first(struct slurm_control *c, const struct slurm_job_row *row)
+{
+    char members[SLURM_ID_SIZE + 16];
+
+    snprintf(members, sizeof(members), "\"job\":\"%s\"", row->id);
+    helper_link_order(c->link, "cancel", members, NOBODY);
+    log_info("slurm_job_came_back", LOG_STR("id", row->id));
+}
+
 /* A row of a name that nobody of ours has. */
 static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
                      double now_s)
@@ -410,9 +421,11 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
     }
     if (row->stands != SLURM_JOB_WAITS || !row->held)
         return false; /* it is Slurm's already */
-    if (ours && !j)
+    if (ours && j)
+        cancel_first(c, row);
+    else if (ours)
         cancel_again(c, row, digest);
-    else if (!j)
+    else
         take_in(c, row, digest, now_s);
     return true;
 }

@@ -13,6 +13,9 @@
 /* As in slurm_job_table.c: a slurmctld that was killed may bring a job back. */
 #define GONE_S         30.0
 #define GONE_ELEMENT_S 5.0
+#define GONE_HELD_S                                                                      \
+    10.0 /* one that we hand in again: should the first come back, it is                 \
+            cancelled */
 
 /* ---- telling ----------------------------------------------------------------------- */
 
@@ -148,6 +151,7 @@ static void let_go(struct slurm_control *c, struct slurm_ours *j, double now_s)
 static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     bool element = strchr(j->id, '_') && !j->live;
+    bool again = j->submit && j->stage == STAGE_HELD; /* it cannot have run */
 
     if (j->stage == STAGE_ENTERING) {
         if (j->wish == WISH_NOTHING)
@@ -161,12 +165,12 @@ static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double 
     }
     if (j->gone_s == 0)
         j->gone_s = now_s;
-    if (now_s - j->gone_s < (element ? GONE_ELEMENT_S : GONE_S))
+    if (now_s - j->gone_s < (element ? GONE_ELEMENT_S : again ? GONE_HELD_S : GONE_S))
         return;
     if (element) { /* of those that are cancelled Slurm keeps nothing */
         slurm_tell_over(c, j, ENGINE_END_CANCELLED, now_s,
                         "Slurm took it out of its array");
-    } else if (j->submit && j->stage == STAGE_HELD) { /* it cannot have run */
+    } else if (again) {
         log_info("slurm_forgot", LOG_U64("job", j->job), LOG_STR("id", j->id));
         slurm_ours_name(c, j, "");
         j->stage = STAGE_ENTERING;
