@@ -177,10 +177,14 @@ static int mark(const struct submitted_job *job, const char *json, char **commen
 static char *under_probe(const char *script, const char *probe)
 {
     struct str made = {0};
-    const char *line = script + 2 + strspn(script + 2, " \t");
-    size_t length = strcspn(line, "\n");
+    const char *line;
+    size_t length;
 
-    if (strncmp(script, "#!", 2) != 0 || length == 0)
+    if (!str_starts(script, "#!"))
+        return NULL;
+    line = script + 2 + strspn(script + 2, " \t");
+    length = strcspn(line, "\n");
+    if (length == 0)
         return NULL;
     str_addf(&made, "#!/usr/bin/env -S %s -- ", probe);
     if (made.length + length > MAX_FIRST_LINE) {

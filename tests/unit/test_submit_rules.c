@@ -185,6 +185,8 @@ CASE(scripts_run_under_the_probe_where_nodes_have_it)
     assert_null(verdict.script); /* the kernel would cut the line */
     assert_int_equal(script("no script"), SUBMIT_TAKE);
     assert_null(verdict.script);
+    assert_int_equal(script(""), SUBMIT_TAKE); /* nothing behind its end is read */
+    assert_null(verdict.script);
     set("Partitions=gpu\n");
     assert_int_equal(script("#!/bin/bash\n"), SUBMIT_TAKE);
     assert_null(verdict.script);
