@@ -214,7 +214,17 @@ static void deadlines_are_kept_by_who_can_wait_least(void **state)
     cluster_destroy(cluster);
 }
 
-#define TRACES 40
+/* As many as the time of a test allows; CORGI_TRACES=1000 plays more. */
+#define TRACES 100
+/* One in so many may have somebody who waits longer than is allowed. */
+#define LONGER_ONE_IN 50
+
+static int traces(void)
+{
+    const char *text = getenv("CORGI_TRACES");
+
+    return text && atoi(text) > 0 ? atoi(text) : TRACES;
+}
 
 static struct workload *draw_trace(uint64_t seed)
 {
@@ -253,14 +263,14 @@ static double waits_s(const struct sim_result *r)
 
 /* Who goes first among the others depends on where it would go, and a first place on what
  * is believed of jobs nobody knows yet.  So the longest wait is bounded by that in order
- * in nine of ten traces, not in each; and the mean of all waits is less. */
+ * in nearly all traces, not in each; and the mean of all waits is much less. */
 static void waits_are_bounded_on_random_traces(void **state)
 {
     double ours_s = 0, theirs_s = 0;
-    int longer = 0;
+    int longer = 0, count = traces();
 
     (void)state;
-    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)count; seed++) {
         struct workload *w = draw_trace(seed);
         struct cluster *cluster = fixture_cluster(world, 0, 2, 4);
         struct sim_result corgi = fixture_run("corgi", &options, world, w, cluster);
@@ -279,9 +289,11 @@ static void waits_are_bounded_on_random_traces(void **state)
         workload_destroy(w);
         cluster_destroy(cluster);
     }
-    print_message("mean wait %.2f of that in order\n", ours_s / theirs_s);
-    assert_true(ours_s < 0.7 * theirs_s);
-    assert_true(longer <= TRACES / 10);
+    print_message("%d traces: in %d somebody waits longer; mean wait %.2f of that in "
+                  "order\n",
+                  count, longer, ours_s / theirs_s);
+    assert_true(ours_s < 0.4 * theirs_s);
+    assert_true(longer <= count / LONGER_ONE_IN);
 }
 
 int main(void)

@@ -197,6 +197,9 @@ void planner_hold_devices(struct planner_state *s);
 void planner_hold_nothing(struct planner_state *s);
 /* Is the device held for nobody else, or will the job be gone in time? */
 bool planner_may_use(const struct planner_state *s, int job, int device);
+/* Would a gang that others wait behind be done earlier if it waited for a node that holds
+ * all of it, instead of spanning the nodes of these devices? */
+bool planner_awaits_node(const struct planner_state *s, int job, const int *devices);
 /* The job has its devices: what was held for it is anybody's. */
 void planner_release(struct planner_state *s, int job);
 

@@ -8,6 +8,7 @@
  * for a job on one device whose grace time is over. */
 #include "loop/optimize/planner_private.h"
 
+#include "loop/cluster.h"
 #include "loop/estimate/lengths.h"
 #include "loop/queue_order.h"
 #include "loop/requirement.h"
@@ -22,6 +23,9 @@
  * time for so many times what it is expected to take. */
 #define BACKFILL_ROOM 2.0
 #define STAYS_SHARE   0.8
+/* A gang that would span nodes waits for one that holds all of it where it is done by so
+ * much of the time the other takes. */
+#define SPREAD_ROOM 0.9
 /* Of gangs of one size so many are looked at in a round: where the first finds no place
  * the others find none either, and others wait behind them. */
 #define ALIKE_MOST 8
@@ -87,13 +91,15 @@ void planner_list_waiting(struct planner_state *s)
 
 /* ---- devices held ---- */
 
-/* Until whoever is on the device is expected to have gone, from now on. */
-static double free_in_s(const struct planner_state *s, int device)
+/* Until whoever is on the device is expected to have gone, from now on; infinite: it is
+ * held for somebody else. */
+static double free_in_s(const struct planner_state *s, int job, int device)
 {
     const int *m = planner_members(s, device);
     double longest = 0;
 
-    if (!s->usable.items[device] || s->holds.items[device].job >= 0)
+    if (!s->usable.items[device] ||
+        (s->holds.items[device].job >= 0 && s->holds.items[device].job != job))
         return INFINITY;
     for (int e = 0; e < 2 && m[e] >= 0; e++)
         longest = fmax(longest, planner_left_s(s, &s->jobs.items[m[e]]));
@@ -187,8 +193,9 @@ static double soonest_of(const struct planner_state *s, int job, struct soon_amo
     double when = INFINITY, sum = 0;
 
     for (int d = among.first; d < among.first + among.count; d++)
-        if (s->in->cluster->devices[d].type == among.type && isfinite(free_in_s(s, d)))
-            vec_push(&soon, (struct soon){d, free_in_s(s, d)});
+        if (s->in->cluster->devices[d].type == among.type &&
+            isfinite(free_in_s(s, job, d)))
+            vec_push(&soon, (struct soon){d, free_in_s(s, job, d)});
     if (soon.count > 1)
         qsort(soon.items, soon.count, sizeof(*soon.items), by_time);
     for (size_t i = 0; i < soon.count && taken < wanted; i++) {
@@ -205,9 +212,9 @@ static double soonest_of(const struct planner_state *s, int job, struct soon_amo
     return when;
 }
 
-/* On one node if one has as many of the type, else on any. */
-static double soonest_on(const struct planner_state *s, int job, int type,
-                         struct planner_seats *best)
+/* On the node that has as many of the type the soonest; infinite: none has. */
+static double soonest_on_one(const struct planner_state *s, int job, int type,
+                             struct planner_seats *best)
 {
     const struct cluster *c = s->in->cluster;
     int wanted = s->jobs.items[job].status->job.devices;
@@ -229,9 +236,56 @@ static double soonest_on(const struct planner_state *s, int job, int type,
             when = at;
         }
     }
-    if (isinf(when))
-        when = soonest_of(s, job, (struct soon_among){type, 0, c->device_count}, best);
     return when;
+}
+
+/* On one node if one has as many of the type, else on any. */
+static double soonest_on(const struct planner_state *s, int job, int type,
+                         struct planner_seats *best)
+{
+    double when = soonest_on_one(s, job, type, best);
+
+    if (isinf(when))
+        when = soonest_of(
+            s, job, (struct soon_among){type, 0, s->in->cluster->device_count}, best);
+    return when;
+}
+
+/* Has somebody besides the job waited beyond its grace time? */
+static bool others_queue(const struct planner_state *s, int job)
+{
+    vec_each (const int, other, &s->queue) {
+        const struct job_status *status = s->jobs.items[*other].status;
+
+        if (*other != job && status->state == JOB_WAITING && !status->held &&
+            s->in->now_s - status->job.submitted_s > s->settings.grace_s)
+            return true;
+    }
+    return false;
+}
+
+bool planner_awaits_node(const struct planner_state *s, int job, const int *devices)
+{
+    const struct cluster *c = s->in->cluster;
+    const struct planner_job *j = &s->jobs.items[job];
+    struct planner_seats seats;
+
+    if (j->status->job.devices == 1 ||
+        cluster_nodes_spanned(c, devices, j->status->job.devices) == 1 ||
+        !others_queue(s, job))
+        return false;
+    for (int t = 0; t < c->type_count; t++) {
+        double stays = stays_s(s, job, t);
+
+        if (!requirement_allows_type(&j->status->job, t) ||
+            j->kind->alone[t].fits < PREDICT_FITS_LEAST || isinf(stays) ||
+            j->kind->alone[t].rate < j->need)
+            continue;
+        if (soonest_on_one(s, job, t, &seats) + stays <
+            SPREAD_ROOM * stays / j->kind->spread)
+            return true;
+    }
+    return false;
 }
 
 /* A type on which it keeps its requirement goes before any other. */
@@ -289,7 +343,8 @@ void planner_hold_devices(struct planner_state *s)
         if (!deserves_hold(s, s->jobs.items[job].status, held == 0))
             continue;
         if (planner_find_seats(s, job,
-                               &seats)) /* it starts in this round, or rather waits */
+                               &seats) && /* it starts in this round, or rather waits */
+            !planner_awaits_node(s, job, seats.devices))
             hold(s, job, seats.devices, s->jobs.items[job].status->job.devices,
                  s->in->now_s);
         else
