@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static pthread_once_t ready = PTHREAD_ONCE_INIT;
 
@@ -161,12 +162,17 @@ static void add_node(struct table_rows *rows, const node_info_t *n)
     add(rows, n->name, &out, &text);
 }
 
+/* A node that has fallen asleep counts as unchanged in slurmctld: all are asked for at
+ * least this often. */
+#define NODES_ANEW_S 5
+
 int slurm_source_nodes(struct table_rows *rows, time_t *since, struct err *err)
 {
     node_info_msg_t *msg = NULL;
+    time_t known = time(NULL) - *since < NODES_ANEW_S ? *since : 0;
 
     slurm_source_ready();
-    if (slurm_load_node(*since, &msg, SHOW_ALL | SHOW_DETAIL))
+    if (slurm_load_node(known, &msg, SHOW_ALL | SHOW_DETAIL))
         return failed("nodes", err);
     for (uint32_t i = 0; i < msg->record_count; i++)
         if (msg->node_array[i].name)

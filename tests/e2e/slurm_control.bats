@@ -15,7 +15,7 @@ setup_file() {
     CORGI_SLURM_PLUGIN_CONF=$(mktemp /tmp/slurm-plugin.XXXXXX)
     printf 'Partitions=main\nDefault=yes\n' > "$CORGI_SLURM_PLUGIN_CONF"
     chmod 644 "$CORGI_SLURM_PLUGIN_CONF"
-    NODES=3 SHARDS=0 EXTRA="JobSubmitPlugins=corgi
+    NODES=3 SHARDS=0 POWER=1 EXTRA="JobSubmitPlugins=corgi
 PluginDir=$(dirname "$plugin"):$stock
 PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP" slurm_start
     cat > "$SLURM_LAB/ran.sh" << END
@@ -41,7 +41,6 @@ setup() {
     rm -f ran
     : > ran
     : > foreign
-    chmod 666 ran
     since=$(date +%s) # Slurm still shows the jobs of the test before
     corgid_folder
     chmod 755 "$CORGID_DIR"
@@ -211,29 +210,6 @@ placed_right() {
     stored_is "$job" "json_extract(progress_extra, '\$.unfinished')" 0
 }
 
-@test "a slurmctld that is killed: what has ended does not run again, what it forgot comes back" {
-    local ended=() long=() ours=() job
-    for job in 2 2 1; do long+=("$(hand_in 120 --gres=gpu:$job)"); done # one GPU is left
-    for job in "${long[@]}"; do within 200 is "$job" RUNNING; done
-    sleep 5 # as often as slurmctld saves what it knows
-    for _ in 1 2; do ended+=("$(hand_in 0.5 --gres=gpu:1)"); done
-    for job in "${ended[@]}"; do within 300 stored_is "$job" state 'done'; done
-    for _ in 1 2 3; do ours+=("$(submit 1 --gpus 2)"); done
-    for job in "${ours[@]}"; do within 100 entered "$job"; done
-    kill -9 "$(cat "$SLURM_LAB/run/slurmctld.pid")"
-    sleep 0.5
-    "$SLURM_CLUSTER" ctld "$SLURM_LAB" 3>&-
-    within 200 scontrol ping
-    scancel "${long[@]}"
-    within 600 record_is_complete
-    for job in "${ended[@]}"; do [ "$(grep -c "^begin $job " ran)" -eq 1 ]; done
-    for job in "${ours[@]}"; do
-        [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select state from jobs where id = $job")" = 'done' ]
-        [ "$(grep -c "^end $(slurm_id "$job") " ran)" -eq 1 ]
-    done
-    [ "$(grep -c ^begin ran)" -eq 8 ]
-}
-
 @test "detach in the middle: every job ends under plain Slurm, and a daemon that runs only watches" {
     local job held=() long=()
     for _ in 1 2 3; do long+=("$(hand_in 120 --gres=gpu:2)"); done
@@ -263,4 +239,19 @@ placed_right() {
     for job in "${held[@]}"; do within 100 stored_is "$job" state 'done'; done
     is "${long[1]}" RUNNING
     mv "$CORGI_SLURM_PLUGIN_CONF.detached" "$CORGI_SLURM_PLUGIN_CONF"
+}
+
+asleep() { # COUNT: so many nodes sleep
+    [ "$(sinfo -h -N -p main -o '%N %T' | grep -cE 'powered_down|idle~')" -eq "$1" ]
+}
+
+@test "a job for a node that sleeps: it is woken, and the job is released when it is up" {
+    local job
+    scontrol update nodename='node[1-3]' state=power_down
+    within 300 asleep 3
+    job=$(hand_in 1 --gres=gpu:1)
+    within 600 stored_is "$job" state 'done'
+    [ "$(of_job "$job" JobState)" = COMPLETED ]
+    stored_is "$job" attempt 1
+    asleep 2
 }

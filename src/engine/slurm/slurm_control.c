@@ -235,7 +235,7 @@ int slurm_control_start(struct slurm_control *c, const struct engine_job *job,
     j->began_s = 0;
     j->device_count = job->device_count;
     memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
-    j->until_s = 0;
+    j->until_s = j->woke_s = 0;
     if (j->stage == STAGE_HELD) /* else when it is */
         j->wish = WISH_START;
     return 0;

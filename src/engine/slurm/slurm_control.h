@@ -15,6 +15,8 @@
 #include "engine/engine.h"
 #include "engine/slurm/slurm_answers.h"
 
+#define SLURM_NODE_TAG 0 /* of orders for nodes; jobs have their numbers */
+
 struct helper_link;
 struct slurm_control;
 struct slurm_job_table;

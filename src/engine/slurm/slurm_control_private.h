@@ -65,6 +65,7 @@ struct slurm_ours {
     bool end_due;   /* of an attempt Slurm never heard of */
     bool told_depends;
     double until_s;  /* it should have begun, epoch */
+    double woke_s;   /* its nodes were told to wake, epoch */
     long judge_from; /* looks before this one may have begun too early */
     double gone_s;   /* since when Slurm does not show it; 0: it does */
     struct slurm_shown shown;

@@ -145,7 +145,7 @@ static void look(struct slurm_engine *e, double now)
         helper_link_ask(e->link, "conf");
         e->next_conf_s = now + CONF_EVERY_S;
     }
-    if (e->looks++ % NODES_EVERY == 0 || !e->online)
+    if (e->looks++ % NODES_EVERY == 0 || !e->online || e->control) /* some may wake */
         helper_link_ask(e->link, "nodes");
     if (e->adopted)
         helper_link_ask(e->link, "jobs");

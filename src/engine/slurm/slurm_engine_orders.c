@@ -57,16 +57,13 @@ static int control_cap(void *self, int device, double watts, struct err *err)
     return err_set(err, ERR_UNSUPPORTED, "Slurm sets no power limits of GPUs");
 }
 
-static int order_node(struct slurm_engine *e, int node, const char *state,
+static int order_node(const struct slurm_engine *e, int node, const char *state,
                       struct err *err)
 {
     const char *name, *address;
     struct str members = {0};
     bool sent;
 
-    if (!e->options.sleep)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "slurm.sleep is off: Slurm alone puts nodes to sleep");
     slurm_node_table_name(e->nodes, node, &name, &address);
     str_addf(&members, "\"node\":\"%s\",\"state\":\"%s\"", name, state);
     sent = helper_link_order(e->link, "update_node", str_text(&members), SLURM_NODE_TAG);
@@ -74,13 +71,22 @@ static int order_node(struct slurm_engine *e, int node, const char *state,
     return sent ? 0 : err_set(err, ERR_BUSY, "Slurm cannot be told now");
 }
 
+/* Where Slurm alone puts nodes to sleep, one wakes when a job is to start there, and not
+ * because somebody would rather have it awake: see slurm_placing.c. */
 static int control_wake(void *self, int node, struct err *err)
 {
-    return order_node(self, node, "power_up", err);
+    const struct slurm_engine *e = self;
+
+    return e->options.sleep ? order_node(self, node, "power_up", err) : 0;
 }
 
 static int control_sleep(void *self, int node, struct err *err)
 {
+    const struct slurm_engine *e = self;
+
+    if (!e->options.sleep)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "slurm.sleep is off: Slurm alone puts nodes to sleep");
     return order_node(self, node, "power_down", err) < 0 ? -1 : ENGINE_FALLING;
 }
 

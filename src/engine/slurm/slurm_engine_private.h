@@ -5,8 +5,6 @@
 #include "base/poller.h"
 #include "engine/slurm/slurm_engine.h"
 
-#define SLURM_NODE_TAG 0 /* of orders for nodes; jobs have their numbers */
-
 struct slurm_engine {
     struct engine_sink sink;
     struct slurm_engine_options options;

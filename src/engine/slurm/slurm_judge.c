@@ -291,8 +291,11 @@ static void judge_running(struct slurm_control *c, struct slurm_ours *j, double 
             let_go(c, j, now_s);
         }
         break;
+    case STAGE_ENDED: /* slurmctld forgot its end, and would queue it again */
+        j->stage = STAGE_LEAVING;
+        j->wish = WISH_CANCEL;
+        break;
     case STAGE_LEAVING:
-    case STAGE_ENDED:
         break;
     }
 }

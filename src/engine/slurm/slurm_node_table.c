@@ -534,6 +534,15 @@ int slurm_node_table_of(const struct slurm_node_table *t, int device, int *first
     return (int)n;
 }
 
+enum slurm_node_stands slurm_node_table_stands(const struct slurm_node_table *t, int node)
+{
+    enum node_told told = t->nodes.items[node].told;
+
+    return told == TOLD_UP     ? SLURM_NODE_UP
+           : told == TOLD_DOWN ? SLURM_NODE_DOWN
+                               : SLURM_NODE_SLEEPS;
+}
+
 bool slurm_node_table_shared(const struct slurm_node_table *t)
 {
     return t->shared;

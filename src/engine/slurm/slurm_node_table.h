@@ -46,6 +46,11 @@ void slurm_node_table_tell_rooms(struct slurm_node_table *table, double now_s);
 /* The node of a device, and its first one. */
 int slurm_node_table_of(const struct slurm_node_table *table, int device, int *first);
 
+/* Can it take jobs now, or does it sleep, wake or fall asleep? */
+enum slurm_node_stands { SLURM_NODE_UP, SLURM_NODE_SLEEPS, SLURM_NODE_DOWN };
+enum slurm_node_stands slurm_node_table_stands(const struct slurm_node_table *table,
+                                               int node);
+
 /* How many devices a node has, and from which on; what it is called, and its address;
  * what Slurm itself meters of it (NaN: nothing). */
 int slurm_node_table_span(const struct slurm_node_table *table, int node, int *first);

@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define MOST_NODES 64
+#define USUAL_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define MOST_NODES   64
+#define WAKE_AGAIN_S 60.0
+#define WAKE_MOST_S                                                                      \
+    1800.0 /* a node that sleeps for longer does not wake; Slurm calls it down sooner */
 
 /* ---- what orders say --------------------------------------------------------------- */
 
@@ -217,6 +220,47 @@ static char *members_of(const struct slurm_control *c, const struct slurm_ours *
     }
 }
 
+static void wake(const struct slurm_control *c, int node)
+{
+    const char *name, *address;
+    struct str members = {0};
+
+    slurm_node_table_name(c->nodes, node, &name, &address);
+    str_addf(&members, "\"node\":\"%s\",\"state\":\"power_up\"", name);
+    helper_link_order(c->link, "update_node", str_text(&members), SLURM_NODE_TAG);
+    str_fini(&members);
+}
+
+/* Slurm starts a job late on a node that sleeps when it is released: the node is woken,
+ * and the job released when all of its nodes are up. */
+static bool nodes_are_up(const struct slurm_control *c, struct slurm_ours *j,
+                         double now_s)
+{
+    enum slurm_node_stands worst = SLURM_NODE_UP;
+    bool order = now_s - j->woke_s > WAKE_AGAIN_S;
+    int first;
+
+    for (int i = 0; i < j->device_count; i++) {
+        int node = slurm_node_table_of(c->nodes, j->devices[i], &first);
+        enum slurm_node_stands stands = slurm_node_table_stands(c->nodes, node);
+
+        worst = stands > worst ? stands : worst;
+        if (stands == SLURM_NODE_SLEEPS && order) {
+            wake(c, node);
+            j->woke_s = now_s;
+        }
+    }
+    if (worst == SLURM_NODE_UP)
+        return true;
+    if (j->until_s == 0)
+        j->until_s = now_s + WAKE_MOST_S;
+    if (worst == SLURM_NODE_DOWN || now_s >= j->until_s) {
+        j->wish = WISH_NOTHING;
+        slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s, "its node does not answer");
+    }
+    return false;
+}
+
 static void send(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     struct err err = {0};
@@ -226,6 +270,8 @@ static void send(struct slurm_control *c, struct slurm_ours *j, double now_s)
         j->wish = WISH_NOTHING;
         return;
     }
+    if (j->wish == WISH_START && (j->gone_s > 0 || !nodes_are_up(c, j, now_s)))
+        return; /* gone: Slurm may have forgotten it, and it is handed in again */
     members = members_of(c, j, &err);
     if (!members) {
         j->wish = WISH_NOTHING;
