@@ -370,19 +370,22 @@ static int print_waiting(const struct command_call *call, const struct json_valu
     return 0;
 }
 
-/* What the decision below it does not tell: how it ended, or who else placed it. */
+/* What decisions do not tell: how it ended, who else placed it, why it only waits. */
 static void print_standing(const struct daemon_args *args, const struct json_value *job)
 {
-    static const char *const ends[][2] = {
-        {"done", "is done"}, {"failed", "has failed"}, {"cancelled", "was cancelled"}};
+    static const char *const words[][2] = {{"waiting", "is waiting"},
+                                           {"held", "is held"},
+                                           {"done", "is done"},
+                                           {"failed", "has failed"},
+                                           {"cancelled", "was cancelled"}};
     const char *state = view_text_or(job, "state", ""),
                *reason = view_text_or(job, "reason", "");
 
     if (args->json || args->parsable)
         return;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(state, ends[i][0]) == 0)
-            printf("job %.0f %s%s%s\n", view_number(job, "id"), ends[i][1],
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(state, words[i][0]) == 0)
+            printf("job %.0f %s%s%s\n", view_number(job, "id"), words[i][1],
                    *reason ? ": " : "", reason);
     if (strcmp(state, "running") == 0 && json_member_string(job, "engine_ref"))
         printf("job %.0f runs where Slurm put it\n", view_number(job, "id"));

@@ -245,7 +245,8 @@ static void explain(const struct service *s, const struct standing *standing,
                                         "memory", "policy",   "host"};
     char text[sizeof(r->reason)];
 
-    if (r->phase != PHASE_WAITING || r->held || r->over_quota)
+    if (r->phase != PHASE_WAITING || r->held || r->over_quota ||
+        r->final) /* the loop does not have it */
         return;
     /* Whom it was stopped for says more than that nothing is free. */
     if (reason == UNPLACED_CAPACITY && strcmp(r->reason_code, "preempted") == 0)

@@ -232,6 +232,10 @@ placed_right() {
         [ -z "$(of_job "$job" AdminComment)" ]
     done
     for job in "${long[@]}"; do is "$job" RUNNING; done
+    within 50 stored_is "${held[3]}" reason "released in Slurm: its own scheduler starts it"
+    sleep 1 # some rounds, which have no word of it
+    run -0 "$CORGI_BIN/corgi" why "$(stored "${held[3]}" id)"
+    [[ "$output" == *"is waiting: released in Slurm: its own scheduler starts it"* ]]
     held+=("$(hand_in 1 --gres=gpu:1)") # nobody holds it
     scancel "${long[0]}"
     for job in "${held[@]}"; do within 300 is "$job" COMPLETED; done
