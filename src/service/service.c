@@ -200,7 +200,6 @@ static void retain(void *ctx)
 
     if (store_retain(s->store, &s->config.keep, service_now_s(s), NULL, NULL, &err) < 0)
         log_debug("retention", LOG_ERR(&err));
-    malloc_trim(0); /* what a crowd of jobs took goes back to the machine */
 }
 
 static void checkpoint(void *ctx)
@@ -208,6 +207,7 @@ static void checkpoint(void *ctx)
     struct service *s = ctx;
 
     restart_checkpoint(s);
+    malloc_trim(0); /* what this or a crowd of jobs took goes back to the machine */
     reactor_did(s->reactor, "checkpoint");
 }
 

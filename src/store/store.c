@@ -22,7 +22,7 @@
 /* The writer empties the log itself, when nobody waits (wal_hook in db.c). */
 static const char pragmas[] = "PRAGMA synchronous = FULL;"
                               "PRAGMA journal_size_limit = 67108864;"
-                              "PRAGMA cache_size = -16384;"
+                              "PRAGMA cache_size = -8192;"
                               "PRAGMA temp_store = MEMORY";
 
 /* ---- numbers that are given once --------------------------------------------------- */
