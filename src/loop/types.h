@@ -152,6 +152,7 @@ enum unplaced_reason {
     UNPLACED_MEMORY,   /* it fits into the memory of no type it may use */
     UNPLACED_POLICY,   /* held back: power limit; order, in other policies */
     UNPLACED_HOST,     /* a device is free, but not the processors or memory beside it */
+    UNPLACED_NODE,     /* a gang: it is done earlier if it waits for a whole node */
     UNPLACED_REASONS
 };
 

@@ -23,6 +23,8 @@ const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job
         [UNPLACED_POLICY] = "waits: the power limit leaves no room for it",
         [UNPLACED_HOST] = "waits: no node with a free device it could use has the "
                           "processors and the memory left that it asks for",
+        [UNPLACED_NODE] = "waits: it would be on several nodes now, and is done earlier "
+                          "where one will be free for all of it",
     };
 
     return sentences[reason];

@@ -241,8 +241,8 @@ static void add_slack(const struct service *s, const struct record *r, char *tex
 static void explain(const struct service *s, const struct standing *standing,
                     struct record *r, enum unplaced_reason reason)
 {
-    static const char *const codes[] = {"",       "capacity", "rate",
-                                        "memory", "policy",   "host"};
+    static const char *const codes[] = {"",       "capacity", "rate",    "memory",
+                                        "policy", "host",     "capacity"};
     char text[sizeof(r->reason)];
 
     if (r->phase != PHASE_WAITING || r->held || r->over_quota ||

@@ -85,6 +85,28 @@ static const struct job_status *too_few_processors_are_left(void)
     return s;
 }
 
+/* Two more nodes with a device free each: the first is soon free as a whole.  Somebody
+ * waits for long, for memory that is nowhere. */
+static const struct job_status *a_node_will_be_free_for_the_gang(void)
+{
+    struct job_status *gang = alone(1), *other = alone(1);
+
+    world_node(&w, FAST, 2);
+    world_node(&w, FAST, 2);
+    w.beliefs.apart = 0.4;
+    for (int i = 0; i < 4; i++) { /* also on the nodes of one device */
+        struct job_status *s = world_run(&w, alone(10), (int[]){0, 1, 2, 5}[i]);
+
+        s->job.may_move = false;
+        s->job.total_steps = i == 2 ? 40 * 900 : 1e7;
+    }
+    gang->job.devices = 2;
+    gang->job.total_steps = 1e7;
+    w.beliefs.fits[other->job.id][SLOW] = w.beliefs.fits[other->job.id][FAST] = 0;
+    other->job.submitted_s = w.now_s - 2 * w.settings.grace_s;
+    return gang;
+}
+
 static const struct {
     enum unplaced_reason reason;
     const struct job_status *(*make)(void);
@@ -105,6 +127,9 @@ static const struct {
     {UNPLACED_HOST, too_few_processors_are_left,
      "waits: no node with a free device it could use has the processors and the memory "
      "left that it asks for"},
+    {UNPLACED_NODE, a_node_will_be_free_for_the_gang,
+     "waits: it would be on several nodes now, and is done earlier where one will be "
+     "free for all of it"},
 };
 
 #define STATES (sizeof(states) / sizeof(states[0]))

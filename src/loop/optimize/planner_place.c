@@ -369,8 +369,10 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
         plan->again_s = fmin(plan->again_s, planner_grace_ends_s(s, job));
         return false;
     }
-    if (planner_awaits_node(s, job, seats.devices))
+    if (planner_awaits_node(s, job, seats.devices)) {
+        plan->seats[seat].reason = UNPLACED_NODE;
         return false;
+    }
     if (status->job.devices == 1)
         note_if_trial(s, job, seats.devices[0]);
     seat_job(s, plan, job, &seats);
