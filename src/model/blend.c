@@ -23,10 +23,8 @@ static const double stranger[PAIR_KINDS][BLEND_COUNTS][BLEND_EXPERTS] = {
 };
 
 /* Where a job of the family is known: core and network. */
-static const double sibling[BLEND_COUNTS][BLEND_EXPERTS] = {{0.85, 0, 0.15, 0, 0},
-                                                            {0.85, 0, 0.15, 0, 0},
-                                                            {0.9, 0, 0.1, 0, 0},
-                                                            {0.95, 0, 0.05, 0, 0}};
+static const double sibling[BLEND_COUNTS][BLEND_EXPERTS] = {
+    {0.65, 0, 0.35, 0, 0}, {0.7, 0, 0.3, 0, 0}, {0.8, 0, 0.2, 0, 0}, {0.9, 0, 0.1, 0, 0}};
 
 /* Share of the variance by which the best point lies below the mean, up to a variance.  A
  * job's own speeds stray further downwards than upwards, all of them together when its
