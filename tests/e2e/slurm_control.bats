@@ -219,6 +219,8 @@ placed_right() {
     within 100 entered "$job"
     held+=("$(slurm_id "$job")")
     within 50 stored_is "${held[3]}" state waiting
+    PATH=$CORGI_BIN:$PATH run -0 bash -c "$("$CORGI_BIN/corgi" slurm detach --help | grep '^ *corgi slurm detach')" # as printed
+    [[ "$output" == *"would release job ${held[0]} of"* ]]
     run -0 "$CORGI_BIN/corgi" slurm detach --dry-run --plugin-conf "$CORGI_SLURM_PLUGIN_CONF"
     for job in "${held[@]}"; do
         [[ "$output" == *"would release job $job of"* ]]
