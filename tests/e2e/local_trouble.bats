@@ -13,9 +13,21 @@ setup() {
 }
 
 teardown() {
+    thaw
     stop_daemon "$dir" || true
     # Whatever a failed test has left runs on for nobody.
     processes_of "$dir" | xargs -r kill -9 || true
+}
+
+# A file system that stands still: whoever writes to it cannot even be killed.
+freeze() {
+    truncate -s 16M "$dir/disk"
+    mkdir "$dir/frozen"
+    mkfs.ext4 -q "$dir/disk" && mount -o loop "$dir/disk" "$dir/frozen" && fsfreeze --freeze "$dir/frozen"
+}
+
+thaw() {
+    ! mountpoint -q "$dir/frozen" || { fsfreeze --unfreeze "$dir/frozen" || true; umount -l "$dir/frozen"; }
 }
 
 # submit NAME COMMAND [MORE]: prints the job's number
@@ -83,7 +95,7 @@ says() {
     [ "$id" = 1 ]
     await_file "$output" 30
     most=0
-    for _ in $(seq 1200); do
+    for _ in $(seq 600); do
         used=$(du -k "$output" | cut -f 1)
         [ "$used" -gt "$most" ] && most=$used
         [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq -r .state)" = "done" ] && break
@@ -165,4 +177,26 @@ says() {
     [ "$(daemon_get "$dir" "/v1/jobs/$id" | jq .attempt)" = 5 ]
     [ "$(find "$dir/state/engine/jobs/$id" -name 'attempt-?' | wc -l)" = 5 ]
     no_process_of "$dir"
+}
+
+@test "a job that cannot be killed keeps its device; whoever was to follow it waits again and is told why" {
+    [ "$(id -u)" = 0 ] || skip "needs root: a file system that stands still"
+    freeze || skip "cannot mount here"
+    stop_daemon "$dir"
+    sed -i '/cpu-mid\|cpu-slow/d' "$dir/corgi.yaml"
+    echo 'policy: {grace: 1s, preempt: priority}' >> "$dir/corgi.yaml"
+    start_daemon "$dir"
+    told_to_wait() {
+        daemon_get "$dir" "/v1/jobs/$after/history?limit=100" |
+            jq -e '[.events[] | select(.kind == "requeued" and .text == "the job before it does not leave its device")] | length > 0' > /dev/null
+    }
+    stuck=$(submit stuck "touch $dir/began; echo x > $dir/frozen/x" '"share": false, "total_steps": 1e6')
+    for _ in $(seq 100); do [ ! -e "$dir/began" ] || break; sleep 0.1; done
+    after=$(submit after "exit 0" '"share": false, "priority": 5, "total_steps": 10')
+    for _ in $(seq 600); do ! told_to_wait || break; sleep 0.1; done
+    told_to_wait
+    [ ! -e "$dir/frozen/x" ]
+    [ "$(daemon_get "$dir" "/v1/jobs/$after" | jq -r .state)" = waiting ]
+    thaw
+    await_state "$dir" "$after" "done" 60
 }
