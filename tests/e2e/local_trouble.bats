@@ -190,7 +190,7 @@ says() {
         daemon_get "$dir" "/v1/jobs/$after/history?limit=100" |
             jq -e '[.events[] | select(.kind == "requeued" and .text == "the job before it does not leave its device")] | length > 0' > /dev/null
     }
-    stuck=$(submit stuck "touch $dir/began; echo x > $dir/frozen/x" '"share": false, "total_steps": 1e6')
+    submit stuck "touch $dir/began; echo x > $dir/frozen/x" '"share": false, "total_steps": 1e6'
     for _ in $(seq 100); do [ ! -e "$dir/began" ] || break; sleep 0.1; done
     after=$(submit after "exit 0" '"share": false, "priority": 5, "total_steps": 10')
     for _ in $(seq 600); do ! told_to_wait || break; sleep 0.1; done
