@@ -60,7 +60,7 @@ void slurm_ours_digest(const struct slurm_control *c, uint64_t job,
 
 void slurm_ours_tail(const char *digest, char tail[SLURM_TAIL_SIZE])
 {
-    memcpy(tail, digest + SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE, SLURM_TAIL_SIZE);
+    memcpy(tail, digest + (SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE), SLURM_TAIL_SIZE);
 }
 
 void slurm_ours_ref(const struct slurm_ours *j, char *text, size_t size)

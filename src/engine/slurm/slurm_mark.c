@@ -22,12 +22,14 @@ bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE]
 
 void slurm_mark_attempt(const char *admin_comment, int attempt, struct str *out)
 {
-    const char *request = slurm_mark_request(admin_comment);
-    const char *ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
+    const char *request = slurm_mark_request(admin_comment), *ours;
     char digest[SLURM_DIGEST_SIZE];
 
+    if (!admin_comment)
+        return;
+    ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
     if (!ours || !slurm_mark_digest(admin_comment, digest)) {
-        str_add(out, admin_comment ? admin_comment : "");
+        str_add(out, admin_comment);
         return;
     }
     str_add_bytes(out, admin_comment, (size_t)(ours - admin_comment));
@@ -55,12 +57,14 @@ static const char *behind_object(const char *json)
 
 void slurm_mark_strip(const char *admin_comment, struct str *out)
 {
-    const char *request = slurm_mark_request(admin_comment);
-    const char *ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
+    const char *request = slurm_mark_request(admin_comment), *ours;
     size_t before;
 
+    if (!admin_comment)
+        return;
+    ours = request ? strstr(admin_comment, SLURM_MARK) : NULL;
     if (!ours) {
-        str_add(out, admin_comment ? admin_comment : "");
+        str_add(out, admin_comment);
         return;
     }
     before = (size_t)(ours - admin_comment);
