@@ -178,6 +178,40 @@ static double middle(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+/* What a class draws alone, as a share of what each type can and over all of them; NaN
+ * where nobody metered it. */
+static double drawn_share(const struct classes *c, int cls)
+{
+    double sum = 0;
+    int measured = 0;
+
+    for (int t = 0; t < c->type_count; t++) {
+        struct watts_guess g = watts_predict(c->watts, cls, t);
+
+        sum += power_busy(&c->types[t], g.watts);
+        measured += g.observations > 0;
+    }
+    return measured > 0 ? sum / c->type_count : NAN;
+}
+
+/* So does what meters say: no user has a word in that. */
+static void tell_counters(struct classes *c, int kind)
+{
+    const struct class_kind *k = &c->kinds.items[kind];
+    double *said = mem_array(double, k->classes.count + 1);
+    struct job_counters counters = job_counters_none();
+    size_t count = 0;
+
+    vec_each (const int, cls, &k->classes) {
+        said[count] = drawn_share(c, *cls);
+        count += !isnan(said[count]);
+    }
+    if (count > 0)
+        counters.of[COUNTER_WATTS] = middle(said, count);
+    pairs_set_counters(c->pairs, kind, &counters);
+    free(said);
+}
+
 /* Rates alone tell which kinds are alike, once one of them was measured; those carried
  * over to other types count too.  Of several users the middle counts. */
 static void tell_rates(struct classes *c, int kind)
@@ -203,6 +237,7 @@ static void tell_rates(struct classes *c, int kind)
     if (count == 0)
         return;
     pairs_set_rates(c->pairs, kind, rates);
+    tell_counters(c, kind);
     c->kinds.items[kind].pair_news++;
 }
 

@@ -104,7 +104,8 @@ int gp_add_job(struct gp *gp, const struct job_trait *job)
     if ((size_t)gp->job_count == gp->space.stride)
         grow_jobs(&gp->space);
     gp->space.jobs[gp->job_count] = *job;
-    gp->space.profiles[gp->job_count] = (struct rate_profile){.count = 0};
+    gp->space.profiles[gp->job_count] =
+        (struct rate_profile){.share = NAN, .counted = job_counters_none()};
     fill_alike(gp, gp->job_count);
     while (job->family >= (int)gp->newest.count)
         vec_push(&gp->newest, -1);
@@ -114,18 +115,34 @@ int gp_add_job(struct gp *gp, const struct job_trait *job)
     return gp->job_count++;
 }
 
-void gp_set_rates(struct gp *gp, int job, const double *rates)
+/* Its likeness to all jobs. */
+static void renew_alike(struct gp *gp, int job)
 {
     struct kernel_space *space = &gp->space;
 
-    space->profiles[job] =
-        rate_profile_of(&space->jobs[job], rates, space->gpus, gp->gpu_count);
     for (int i = 0; i < gp->job_count; i++) {
         double k = kernel_alike(&gp->kernel, job_of(gp, job), job_of(gp, i), i == job);
 
         space->alike[(size_t)job * space->stride + (size_t)i] = k;
         space->alike[(size_t)i * space->stride + (size_t)job] = k;
     }
+}
+
+void gp_set_rates(struct gp *gp, int job, const double *rates)
+{
+    struct kernel_space *space = &gp->space;
+    struct rate_profile *profile = &space->profiles[job];
+    struct job_counters counted = profile->counted;
+
+    *profile = rate_profile_of(&space->jobs[job], rates, space->gpus, gp->gpu_count);
+    profile->counted = counted;
+    renew_alike(gp, job);
+}
+
+void gp_set_counters(struct gp *gp, int job, const struct job_counters *counters)
+{
+    gp->space.profiles[job].counted = *counters;
+    renew_alike(gp, job);
 }
 
 int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu)

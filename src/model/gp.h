@@ -39,6 +39,9 @@ int gp_add_gpu(struct gp *gp, const struct gpu_trait *gpu);
  * are observations of the job already: gp_refactor() afterwards. */
 void gp_set_rates(struct gp *gp, int job, const double *rates);
 
+/* The same of what was counted of it; NaN where nothing was. */
+void gp_set_counters(struct gp *gp, int job, const struct job_counters *counters);
+
 /* Append one observation; extra_var adds to the noise of the kernel.  Returns its index.
  */
 size_t gp_observe(struct gp *gp, struct cell cell, double value, double extra_var);

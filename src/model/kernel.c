@@ -91,7 +91,8 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
 {
     const double *v = params->v;
     double ef = exp(v[KERNEL_WF]), er = exp(v[KERNEL_WR]), ei = exp(v[KERNEL_WI]);
-    double es = exp(v[KERNEL_WS]), all = ef + er + ei + es;
+    double es = exp(v[KERNEL_WS]), ec = exp(v[KERNEL_WC]);
+    double all = ef + er + ei + es + ec;
 
     *kernel = (struct kernel){
         .m0 = v[KERNEL_M0],
@@ -108,10 +109,12 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
         .wr = er / all,
         .wi = ei / all,
         .ws = es / all,
+        .wc = ec / all,
         .inv_b = exp(v[KERNEL_LB]),
         .inv_w = exp(v[KERNEL_LW]),
         .inv_p = exp(v[KERNEL_LP]),
         .inv_s = exp(v[KERNEL_LS]),
+        .inv_c = exp(v[KERNEL_LC]),
         .b0 = v[KERNEL_B0],
         .bw = v[KERNEL_BW],
         .bs = v[KERNEL_BS],
@@ -133,10 +136,19 @@ void kernel_prepare(struct kernel *kernel, const struct kernel_params *params)
 /* Of ratios between many types each says less. */
 #define RATIO_TYPES 3.0
 
+struct job_counters job_counters_none(void)
+{
+    struct job_counters none;
+
+    for (int c = 0; c < JOB_COUNTERS; c++)
+        none.of[c] = NAN;
+    return none;
+}
+
 struct rate_profile rate_profile_of(const struct job_trait *job, const double *rates,
                                     const struct gpu_trait *gpus, int gpu_count)
 {
-    struct rate_profile p = {.share = NAN};
+    struct rate_profile p = {.share = NAN, .counted = job_counters_none()};
     double level = 0, share = 0, scale = sqrt(RATIO_TYPES / fmax(gpu_count, 1));
 
     for (int g = 0; g < gpu_count; g++) {
@@ -170,6 +182,32 @@ static double rates_apart(const struct kernel *kernel, const struct rate_profile
     return exp(-0.5 * (out->ratio2 + out->share2));
 }
 
+double job_counters_apart2(const struct job_counters *a, const struct job_counters *b)
+{
+    double sum = NAN;
+
+    for (int c = 0; c < JOB_COUNTERS; c++) {
+        double d = a->of[c] - b->of[c];
+
+        if (isnan(a->of[c]) != isnan(b->of[c]))
+            return NAN;
+        if (!isnan(d))
+            sum = (isnan(sum) ? 0 : sum) + d * d;
+    }
+    return sum;
+}
+
+static double counters_alike(const struct kernel *kernel, const struct rate_profile *a,
+                             const struct rate_profile *b, struct kernel_likeness *out)
+{
+    double far2 = job_counters_apart2(&a->counted, &b->counted);
+
+    if (isnan(far2))
+        return 0;
+    out->counter2 = far2 * kernel->inv_c * kernel->inv_c;
+    return exp(-0.5 * out->counter2);
+}
+
 struct kernel_likeness kernel_likeness_of(const struct kernel *kernel,
                                           struct kernel_job a, struct kernel_job b,
                                           int same)
@@ -181,12 +219,15 @@ struct kernel_likeness kernel_likeness_of(const struct kernel *kernel,
     struct kernel_likeness l = {.family = family * near_batch,
                                 .work = exp(-0.5 * work * work) * near_batch,
                                 .rates = same,
+                                .counters = same,
                                 .batch2 = batch * batch,
                                 .work2 = work * work};
 
     if (!same && kernel->ws > RATES_WEIGHT_MIN && a.profile && b.profile &&
         a.profile->count > 0 && b.profile->count > 0)
         l.rates = rates_apart(kernel, a.profile, b.profile, &l);
+    if (!same && kernel->wc > RATES_WEIGHT_MIN && a.profile && b.profile)
+        l.counters = counters_alike(kernel, a.profile, b.profile, &l);
     return l;
 }
 
@@ -196,7 +237,7 @@ double kernel_alike(const struct kernel *kernel, struct kernel_job a, struct ker
     struct kernel_likeness l = kernel_likeness_of(kernel, a, b, same);
 
     return kernel->wf * l.family + kernel->wr * l.work + kernel->wi * same +
-           kernel->ws * l.rates;
+           kernel->ws * l.rates + kernel->wc * l.counters;
 }
 
 double kernel_mean(const struct kernel *kernel, const struct kernel_space *space,

@@ -28,11 +28,13 @@
     X(WF, -0.78, 0.651)   /* softmax weights of the job kernel: family, */               \
     X(WR, 0.52, 0.354)    /* work, */                                                    \
     X(WI, -1.55, -2.514)  /* identity, */                                                \
-    X(WS, -40, -0.391)    /* rates alone */                                              \
+    X(WS, -40, -0.391)    /* rates alone, */                                             \
+    X(WC, -40, -40)       /* counters: none, until jobs with some are known */           \
     X(LB, -1.12, -0.857)  /* log inverse length over batch */                            \
     X(LW, -0.28, -0.189)  /* the same over work, */                                      \
     X(LP, 0, 0.584)       /* over ratios of rates between types */                       \
-    X(LS, 0, -0.036)      /* and over the share of peak speed */                         \
+    X(LS, 0, -0.036)      /* over the share of peak speed */                             \
+    X(LC, 0, 1.2)         /* and over counters */                                        \
     X(VA, -2.03, -0.349)  /* log sd of sensitivity */                                    \
     X(VB, -1.78, -0.809)  /* log sd of pressure */                                       \
     X(RAB, -0.47, -0.254) /* their correlation, through tanh */                          \
@@ -106,17 +108,40 @@ struct gpu_trait gpu_trait_of(const struct gpu_sheet *sheet);
 void job_trait_code(struct codec *c, struct job_trait *trait);
 void kernel_params_code(struct codec *c, struct kernel_params *params);
 
-/* What rates alone tell of a job's likeness; count 0: none was measured. */
+/* What was counted of a job while it ran alone, each 0..1 and the mean over types; NaN:
+ * nobody counted it. */
+enum job_counter {
+    COUNTER_BUSY,        /* share of the time its device worked */
+    COUNTER_MEMORY_BUSY, /* and its memory was read or written */
+    COUNTER_WATTS,       /* draw, as a share of what the device can draw beyond idle */
+    COUNTER_MEMORY,      /* share of the device's memory it held */
+    COUNTER_HOST,        /* share of the time its processes used a core of the host */
+    JOB_COUNTERS
+};
+
+struct job_counters {
+    double of[JOB_COUNTERS];
+};
+struct job_counters job_counters_none(void);
+
+/* What rates alone and counters tell of a job's likeness; count 0: no rate was
+ * measured. */
 struct rate_profile {
     int count;                   /* types */
     float ratio[WORLD_MAX_GPUS]; /* ln rate on each, over what its peak speed lets expect
                                     and centred; 0 where none was measured */
     float share;                 /* ln share of peak speed reached, over 3; NaN: untold */
+    struct job_counters counted;
 };
 
-/* rates (gpus): ln rate alone on each type, NaN where none is known. */
+/* rates (gpus): ln rate alone on each type, NaN where none is known.  No counters. */
 struct rate_profile rate_profile_of(const struct job_trait *job, const double *rates,
                                     const struct gpu_trait *gpus, int gpu_count);
+
+/* Squared distance of two jobs by their counters; NaN where not the same was counted of
+ * both: if they were compared by what they have in common, likeness would not be one (the
+ * table of all jobs would have no root). */
+double job_counters_apart2(const struct job_counters *a, const struct job_counters *b);
 
 /* Jobs, GPUs and the table of job kernels, shared by many evaluations. */
 struct kernel_space {
@@ -132,7 +157,7 @@ struct kernel_space {
 struct kernel {
     double m0, vm, va, vb, vab, vc, noise; /* variances and a covariance */
     double share_m, share_g, share_c;
-    double wf, wr, wi, ws, inv_b, inv_w, inv_p, inv_s;
+    double wf, wr, wi, ws, wc, inv_b, inv_w, inv_p, inv_s, inv_c;
     double b0, bw, bs, s0, sw, vl, vi, vg, vs, vj, vjs;
     double spread[WORLD_MAX_GPUS], level[WORLD_MAX_GPUS];
 };
@@ -150,8 +175,8 @@ struct kernel_job {
 
 /* The parts of how alike two jobs are, each 0..1, and the squared distances in them. */
 struct kernel_likeness {
-    double family, work, rates;
-    double batch2, work2, ratio2, share2;
+    double family, work, rates, counters;
+    double batch2, work2, ratio2, share2, counter2;
 };
 struct kernel_likeness kernel_likeness_of(const struct kernel *kernel,
                                           struct kernel_job a, struct kernel_job b,

@@ -86,7 +86,7 @@ static void pair_slopes(const struct kernel *k, const struct kernel_space *space
 static void table_slopes(const struct kernel *k, const struct kernel_space *space,
                          const struct slopes *s, double *gradient)
 {
-    double f = 0, r = 0, id = 0, rates = 0, mean;
+    double f = 0, r = 0, id = 0, rates = 0, counters = 0, mean;
 
     for (int a = 0; a < s->jobs; a++)
         for (int b = 0; b < s->jobs; b++) {
@@ -102,16 +102,19 @@ static void table_slopes(const struct kernel *k, const struct kernel_space *spac
             r += w * l.work;
             id += w * (a == b);
             rates += w * l.rates;
+            counters += w * l.counters;
             gradient[KERNEL_LB] -= w * l.batch2 * (k->wf * l.family + k->wr * l.work);
             gradient[KERNEL_LW] -= w * l.work2 * k->wr * l.work;
             gradient[KERNEL_LP] -= w * l.ratio2 * k->ws * l.rates;
             gradient[KERNEL_LS] -= w * l.share2 * k->ws * l.rates;
+            gradient[KERNEL_LC] -= w * l.counter2 * k->wc * l.counters;
         }
-    mean = k->wf * f + k->wr * r + k->wi * id + k->ws * rates;
+    mean = k->wf * f + k->wr * r + k->wi * id + k->ws * rates + k->wc * counters;
     gradient[KERNEL_WF] = k->wf * (f - mean);
     gradient[KERNEL_WR] = k->wr * (r - mean);
     gradient[KERNEL_WI] = k->wi * (id - mean);
     gradient[KERNEL_WS] = k->ws * (rates - mean);
+    gradient[KERNEL_WC] = k->wc * (counters - mean);
 }
 
 static void chain(const struct kernel *k, const struct kernel_params *params,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  10
+#define VERSION  11
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

@@ -31,7 +31,8 @@ static const struct {
     {KERNEL_WF, 0.60}, {KERNEL_WR, 0.55}, {KERNEL_WI, 0.63},  {KERNEL_WS, 0.57},
     {KERNEL_LB, 0.53}, {KERNEL_LW, 0.47}, {KERNEL_LP, 0.60},  {KERNEL_LS, 0.55},
     {KERNEL_VA, 0.40}, {KERNEL_VB, 0.41}, {KERNEL_RAB, 0.40}, {KERNEL_RG, 0.92},
-    {KERNEL_VC, 0.36}, {KERNEL_RC, 0.95}, {KERNEL_LN, 0.45},
+    {KERNEL_VC, 0.36}, {KERNEL_RC, 0.95}, {KERNEL_LN, 0.45},  {KERNEL_WC, 0.57},
+    {KERNEL_LC, 0.55},
 };
 
 /* ---- parameters of the cores --------------------------------------------------------
@@ -280,6 +281,15 @@ static void take_rates(struct pairs *p, int job, const double *rates)
     gp_set_rates(p->plain, job, rates);
 }
 
+static void take_counters(struct pairs *p, int job, const struct job_counters *counters)
+{
+    if (!memcmp(&p->counters.items[job], counters, sizeof(*counters)))
+        return;
+    p->counters.items[job] = *counters;
+    gp_set_counters(p->core, job, counters);
+    gp_set_counters(p->plain, job, counters);
+}
+
 struct learned_lesson *learned_lesson_begin(const struct pairs *p, uint64_t seed)
 {
     struct learned_lesson *l = mem_new(struct learned_lesson);
@@ -289,8 +299,10 @@ struct learned_lesson *learned_lesson_begin(const struct pairs *p, uint64_t seed
     l->copy = pairs_dup(p);
     for (size_t i = 0; i < p->core->count; i++)
         l->copy->core->extra[i] = l->copy->plain->extra[i] = p->memory[i].extra_var;
-    for (int j = 0; j < p->core->job_count; j++)
+    for (int j = 0; j < p->core->job_count; j++) {
         take_rates(l->copy, j, p->rates_now.items + j * gpus);
+        take_counters(l->copy, j, &p->counters_now.items[j]);
+    }
     return l;
 }
 
@@ -335,8 +347,10 @@ void learned_lesson_end(struct learned_lesson *l, struct pairs *p)
 
     for (size_t i = 0; i < p->core->count; i++)
         p->core->extra[i] = p->plain->extra[i] = p->memory[i].extra_var;
-    for (int j = 0; j < l->copy->core->job_count; j++)
+    for (int j = 0; j < l->copy->core->job_count; j++) {
         take_rates(p, j, l->copy->rates.items + j * gpus);
+        take_counters(p, j, &l->copy->counters.items[j]);
+    }
     gp_set_params(p->core, &l->copy->core->params);
     gp_set_params(p->plain, &l->copy->plain->params);
     p->stale = false;

@@ -56,6 +56,8 @@ struct job {
     double host_memory_gb;  /* of its nodes' memory, likewise */
     int priority;           /* larger goes first */
     uint64_t types_allowed; /* bit t: may run on GPU type t; 0: any */
+    int group;              /* of nodes it may use, see loop/node_access.h; 0: all */
+    double limit_s;         /* it is ended after so long; 0: never */
     bool may_share;
     bool may_move;
     bool unpromised; /* it has a need, and no promise of it yet: see loop/admit/quote.h */

@@ -15,6 +15,7 @@
 #define ROWS_LENGTH   1.0
 #define LEVEL_SCALE   0.7
 #define ROWS_MOST     64  /* the nearest count */
+#define COUNTER_SCALE 4.0 /* counters are 0..1 */
 #define LEAST_LEFT    0.1 /* of the variance, however alike the rows */
 
 #define NEAREST_SD    0.5
@@ -40,11 +41,24 @@ static double squared(double x)
     return x * x;
 }
 
-/* Squared distance of two rows by rates alone. */
+/* Squared distance of two jobs by counters, in the units of the others; 0: not told. */
+static double counters_apart(const struct pair_sight *v, int a, int b)
+{
+    const struct pair_catalogue *from = v->from;
+    double far2;
+
+    if (!from->counters || a >= from->job_count || b >= from->job_count)
+        return 0; /* a guest */
+    far2 = job_counters_apart2(&from->counters[a], &from->counters[b]);
+    return isnan(far2) ? 0 : far2 * squared(COUNTER_SCALE);
+}
+
+/* Squared distance of two rows by rates alone and counters. */
 static double rows_apart(const struct pair_sight *v, int a, int b)
 {
     const double *x = v->profile + a * v->gpus, *y = v->profile + b * v->gpus;
-    double far2 = squared(LEVEL_SCALE * (v->level[a] - v->level[b]));
+    double far2 =
+        squared(LEVEL_SCALE * (v->level[a] - v->level[b])) + counters_apart(v, a, b);
 
     if (v->gpus > 1)
         far2 += squared(x[v->slowest] - y[v->slowest]) +
@@ -135,7 +149,8 @@ void pair_experts_nearest(const struct pair_sight *v, const int *cells, size_t c
     for (int i = 0; i < v->known_count; i++) {
         int job = v->known[i];
         const struct job_trait *t = pair_view_trait(v, job);
-        double far2 = NEAREST_LEVEL * squared(v->level[job] - v->level[v->job]);
+        double far2 = NEAREST_LEVEL * squared(v->level[job] - v->level[v->job]) +
+                      counters_apart(v, job, v->job);
 
         for (int g = 0; g < v->gpus; g++)
             far2 +=

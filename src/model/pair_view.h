@@ -14,7 +14,8 @@
 struct pair_catalogue {
     const struct job_trait *jobs; /* (job_count) */
     const double *rates;          /* (job_count, gpu_count) ln rate alone, NaN: unknown */
-    const struct gpu_trait *gpus; /* (gpu_count) */
+    const struct job_counters *counters; /* (job_count) NULL: nothing was counted */
+    const struct gpu_trait *gpus;        /* (gpu_count) */
     int job_count, gpu_count;
     struct gp_guests guests;  /* jobs that were never added count from job_count on */
     const struct cell *cells; /* (count) */

@@ -41,6 +41,8 @@ void pairs_destroy(struct pairs *p)
     vec_free(&p->told);
     vec_free(&p->rates);
     vec_free(&p->rates_now);
+    vec_free(&p->counters);
+    vec_free(&p->counters_now);
     vec_free(&p->common);
     vec_free(&p->match);
     pair_replay_fini(&p->replay);
@@ -76,6 +78,10 @@ struct pairs *pairs_dup(const struct pairs *p)
     copy->match.items = mem_dup(p->match.items, p->match.capacity, sizeof(double));
     copy->rates_now.items =
         mem_dup(p->rates_now.items, p->rates_now.capacity, sizeof(double));
+    copy->counters.items =
+        mem_dup(p->counters.items, p->counters.capacity, sizeof(struct job_counters));
+    copy->counters_now.items = mem_dup(p->counters_now.items, p->counters_now.capacity,
+                                       sizeof(struct job_counters));
     return copy;
 }
 
@@ -90,6 +96,8 @@ void pairs_add_job(struct pairs *p, const struct job_trait *job)
 {
     vec_push(&p->idle, false);
     vec_push(&p->told, 0);
+    vec_push(&p->counters, job_counters_none());
+    vec_push(&p->counters_now, job_counters_none());
     for (int g = 0; g < p->core->gpu_count; g++) {
         vec_push(&p->rates, NAN);
         vec_push(&p->rates_now, NAN);
@@ -108,6 +116,16 @@ void pairs_set_rates(struct pairs *p, int job, const double *rates)
     memcpy(p->rates.items + job * gpus, rates, (size_t)gpus * sizeof(*rates));
     gp_set_rates(p->core, job, rates);
     gp_set_rates(p->plain, job, rates);
+}
+
+void pairs_set_counters(struct pairs *p, int job, const struct job_counters *counters)
+{
+    p->counters_now.items[job] = *counters;
+    if (p->told.items[job] > 0)
+        return;
+    p->counters.items[job] = *counters;
+    gp_set_counters(p->core, job, counters);
+    gp_set_counters(p->plain, job, counters);
 }
 
 /* ---- which observations are worth keeping ----------------------------------------- */
@@ -222,6 +240,25 @@ void pairs_put(struct pairs *p, struct cell cell, double value, double extra_var
 #define SPREAD_COUNT 20.0
 #define LEVEL_COUNT  8.0
 
+/* From so many jobs on of which something was counted, likeness by counters weighs this
+ * much beside the others, before a fit. */
+#define COUNTED_LEAST  4
+#define COUNTED_WEIGHT 1.5
+
+static int counted_jobs(const struct pairs *p)
+{
+    int count = 0;
+
+    for (int j = 0; j < p->core->job_count; j++) {
+        bool counted = false;
+
+        for (int c = 0; c < JOB_COUNTERS; c++)
+            counted = counted || !isnan(p->counters.items[j].of[c]);
+        count += counted && p->told.items[j] > 0;
+    }
+    return count;
+}
+
 void pairs_standard_units(const struct pairs *p, struct kernel_params *params)
 {
     double sum[WORLD_MAX_GPUS] = {0}, n[WORLD_MAX_GPUS] = {0};
@@ -250,6 +287,8 @@ void pairs_standard_units(const struct pairs *p, struct kernel_params *params)
         params->v[KERNEL_SPREAD + g] =
             0.5 * log((square[g] + SPREAD_COUNT * all) / (n[g] + SPREAD_COUNT));
     }
+    if (counted_jobs(p) >= COUNTED_LEAST)
+        params->v[KERNEL_WC] = COUNTED_WEIGHT;
 }
 
 /* Before the first lesson, while that costs nothing, units follow every observation. */
@@ -284,18 +323,22 @@ static void code_jobs(struct pairs *p, struct codec *c)
     size_t count = codec_kind_count(c, known, PAIRS_MAX_JOBS, 32);
     size_t gpus = (size_t)p->core->gpu_count;
     struct job_trait trait;
+    struct job_counters counters;
     double rates[WORLD_MAX_GPUS];
 
     for (size_t j = 0; c->in && j < count; j++) {
         job_trait_code(c, &trait);
         codec_or_nan(c, rates, gpus);
+        codec_or_nan(c, counters.of, JOB_COUNTERS);
         pairs_add_job(p, &trait);
         pairs_set_rates(p, (int)j, rates);
+        pairs_set_counters(p, (int)j, &counters);
     }
     for (size_t j = 0; c->out && j < known; j++)
         if (codec_kind_kept(c, (int)j)) {
             job_trait_code(c, &p->core->space.jobs[j]);
             codec_or_nan(c, p->rates.items + j * gpus, gpus);
+            codec_or_nan(c, p->counters.items[j].of, JOB_COUNTERS);
         }
 }
 

@@ -41,6 +41,7 @@ struct pairs {
     /* (jobs, gpus) ln rate alone, NaN: not known; as the cores know them, and as told
      * last, which counts from the next lesson on. */
     vec_of(double) rates, rates_now;
+    vec_of(struct job_counters) counters, counters_now; /* (jobs) likewise */
     /* Answer with P1 alone: what was measured of other jobs, and of a cell itself, but
      * nothing that a job's own measurements say of its other cells.  For comparisons. */
     bool initial_only;
@@ -76,6 +77,10 @@ void pairs_add_job(struct pairs *pairs, const struct job_trait *job);
  * counts at once for a job no observation is of, else from the next lesson on. */
 void pairs_set_rates(struct pairs *pairs, int job, const double *rates);
 
+/* The same of what was counted of it while it ran alone. */
+void pairs_set_counters(struct pairs *pairs, int job,
+                        const struct job_counters *counters);
+
 /* What may be told of a cell: the value, but no further than three standard deviations
  * from what all other cells say of it. */
 double pairs_bounded(struct pairs *pairs, struct cell cell, double value,
@@ -89,7 +94,8 @@ void pairs_put(struct pairs *pairs, struct cell cell, double value, double extra
  * before the next question.  Questions change nothing. */
 void pairs_settle(struct pairs *pairs);
 
-/* Levels and spreads of the GPU types as the observations have them, into parameters. */
+/* Levels and spreads of the GPU types as the observations have them, into parameters; and
+ * how much counters say of likeness, nothing while few jobs have some. */
 void pairs_standard_units(const struct pairs *pairs, struct kernel_params *params);
 
 /* The job of a cell it is answered for: the one of which less was measured. */

@@ -19,6 +19,7 @@ struct pair_catalogue pairs_catalogue(const struct pairs *p,
     return (struct pair_catalogue){
         .jobs = p->core->space.jobs,
         .rates = p->rates.items,
+        .counters = p->counters.items,
         .gpus = p->core->space.gpus,
         .job_count = p->core->job_count,
         .gpu_count = p->core->gpu_count,

@@ -34,7 +34,8 @@ static struct gp *observed(bool relative, double spread_of_last)
     return core;
 }
 
-/* Pairs as they start: jobs are alike by their rates too. */
+/* Pairs as they start: jobs are alike by their rates too, and by counters, of which one
+ * job has none and one has others. */
 static struct gp *observed_pairs(void)
 {
     struct gp *core = observed(true, 0.4);
@@ -49,7 +50,16 @@ static struct gp *observed_pairs(void)
         for (int g = 0; g < GPUS; g++)
             rates[g] = j == 1 ? NAN : 0.5 * g + 0.4 * rng_normal(&rng);
         gp_set_rates(core, j, rates);
+        if (j != 2) {
+            struct job_counters counted = job_counters_none();
+
+            counted.of[COUNTER_WATTS] = rng_uniform(&rng);
+            if (j != 3)
+                counted.of[COUNTER_BUSY] = rng_uniform(&rng);
+            gp_set_counters(core, j, &counted);
+        }
     }
+    params.v[KERNEL_WC] = 0.5;
     gp_set_params(core, &params);
     return core;
 }

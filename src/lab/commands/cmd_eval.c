@@ -18,6 +18,9 @@ static const struct option_spec options[] = {
         "gavel (JSON) or csv [by the file's name]"),
     OPT(struct eval_options, descriptors, STRING, "descriptors", 'd', "FILE",
         "what users would tell of each job family, as CSV"),
+    OPT(struct eval_options, counters, STRING, "counters", 'c', "FILE",
+        "what was counted of each job while it ran alone, as CSV; 'watts' takes the draw "
+        "that the table has itself"),
     OPT(struct eval_options, sheets, STRING, "sheets", 0, "FILE",
         "data sheets of GPUs that are not in the catalogue, as CSV"),
     OPT(struct eval_options, protocol, STRING, "protocol", 'p', "NAME",

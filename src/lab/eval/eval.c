@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "lab/eval/protocols.h"
+#include "lab/tables/counters_csv.h"
 #include "lab/tables/descriptors.h"
 #include "lab/tables/gavel_table.h"
 #include "lab/tables/invented_gpus.h"
@@ -287,19 +288,42 @@ int eval_load_measured(struct measured **table, const char *path, uint64_t seed,
     return 0;
 }
 
+/* What was counted of the jobs of a table, where somebody did. */
+static int add_counters(struct measured *table, const struct world *world,
+                        const char *counters, struct err *err)
+{
+    struct job_counters *counted;
+    int rc = 0;
+
+    if (!counters)
+        return 0;
+    counted = mem_array(struct job_counters, (size_t)world->class_count + 1);
+    if (!strcmp(counters, "watts"))
+        counters_from_watts(world, counted);
+    else
+        rc = counters_csv_load(world, counters, counted, err);
+    if (rc == 0)
+        measured_set_counters(table, counted);
+    free(counted);
+    return rc;
+}
+
 static int run_table(const struct eval_options *o, struct results *results,
                      struct err *err)
 {
     struct world *world = NULL;
     struct measured *table;
+    int rc;
 
     if (load(&world, o, err) < 0)
         return -1;
     table = measured_create(world);
-    run(o, table, results);
+    rc = add_counters(table, world, o->counters, err);
+    if (rc == 0)
+        run(o, table, results);
     measured_destroy(table);
     world_destroy(world);
-    return 0;
+    return rc;
 }
 
 int eval_main(const struct eval_options *o, FILE *out, struct err *err)

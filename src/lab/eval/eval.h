@@ -16,6 +16,8 @@ struct eval_options {
     int types;               /* GPU types of a synthetic world; 0: 3 */
     int jobs;                /* at most so many kinds of jobs in it; 0: 36 */
     const char *descriptors; /* NULL: none */
+    const char *counters;    /* of jobs that ran alone; "watts": the table's own; NULL:
+                                none */
     const char *format;      /* gavel, csv; NULL: by the file's name */
     const char *sheets;      /* data sheets of GPUs not in the catalogue; NULL: none */
     const char *protocol;    /* lofo, lojo, online, power; NULL: lofo */

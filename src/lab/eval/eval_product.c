@@ -49,6 +49,7 @@ struct pairs *eval_pairs_create(const struct measured *t)
     for (int j = 0; j < t->jobs; j++) {
         pairs_add_job(p, &t->job[j]);
         pairs_set_rates(p, j, t->alone + (long)j * t->gpus);
+        pairs_set_counters(p, j, &t->counted[j]);
     }
     return p;
 }

@@ -80,13 +80,21 @@ struct measured *measured_create(const struct world *world)
     t->alone = mem_array(double, n *(size_t)t->gpus + 1);
     t->busy = mem_array(double, n *(size_t)t->gpus + 1);
     t->pair = mem_array(double, n *n *(size_t)t->gpus + 1);
+    t->counted = mem_array(struct job_counters, n + 1);
     for (int j = 0; j < t->jobs; j++) {
+        t->counted[j] = job_counters_none();
         fill_job(t, world, j, families);
         fill_pairs(t, world, j);
     }
     t->families = intern_count(families);
     intern_destroy(families);
     return t;
+}
+
+void measured_set_counters(struct measured *t, const struct job_counters *counters)
+{
+    for (int j = 0; j < t->jobs; j++)
+        t->counted[j] = counters[t->class_of[j]];
 }
 
 void measured_destroy(struct measured *t)
@@ -100,5 +108,6 @@ void measured_destroy(struct measured *t)
     free(t->alone);
     free(t->busy);
     free(t->pair);
+    free(t->counted);
     free(t);
 }

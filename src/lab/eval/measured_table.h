@@ -16,10 +16,14 @@ struct measured {
     double *alone;                /* (jobs, gpus) ln steps/s */
     double *busy;                 /* (jobs, gpus) by the draw alone; NaN: not measured */
     double *pair;                 /* (jobs, gpus, jobs) ln relative speed */
+    struct job_counters *counted; /* (jobs) while they ran alone */
 };
 
 /* The caller ends it with measured_destroy(). */
 struct measured *measured_create(const struct world *world);
+
+/* counters (class_count): of the world it was made from. */
+void measured_set_counters(struct measured *table, const struct job_counters *counters);
 void measured_destroy(struct measured *table); /* NULL is fine */
 
 static inline double measured_alone(const struct measured *t, int job, int gpu)
