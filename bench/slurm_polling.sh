@@ -5,7 +5,8 @@
 #
 # A real Slurm on this machine gets an array of jobs on GPUs; when the daemon has found them
 # all, processor time of corgid and of its helper is read over some time in which jobs come
-# and go.  Prints the share of one core of each, with the daemon's settings as they are.
+# and go.  Prints the share of one core of each, with the daemon's settings as they are, and how
+# long rounds of planning took by the clock.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 nodes=64 jobs=2000 seconds=60 bin=$here/../build/release/bin
@@ -68,3 +69,12 @@ awk -v d=$((after - before)) -v h=$((helper_after - helper_before)) -v s="$secon
     -v n="$nodes" -v j="$found" -v e=$((done_after - done_before)) 'BEGIN {
     printf "%d nodes, %d jobs, %d ended in %d s: corgid %.2f %%, helper %.2f %% of a core\n",
         n, j, e, s, 100 * d / hz / s, 100 * h / hz / s }'
+ask /metrics | awk '/^corgi_decision_duration_seconds/ {
+    split($1, word, "\"")
+    if ($1 ~ /_bucket/) { bound[++n] = word[2]; below[n] = $2 }
+    if ($1 ~ /_sum/) sum = $2
+    if ($1 ~ /_count/) count = $2
+} END {
+    for (i = 1; i < n && below[i] < 0.99 * count; i++) {}
+    if (count) printf "%d rounds: mean %.1f ms, 99 %% of them within %s s\n", count, 1000 * sum / count, bound[i]
+}'

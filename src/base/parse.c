@@ -62,6 +62,19 @@ bool parse_int(const char *text, int *value)
     return true;
 }
 
+bool parse_digits(const char **text, int digits, int *value)
+{
+    int sum = 0;
+
+    for (int i = 0; i < digits; i++, (*text)++) {
+        if (**text < '0' || **text > '9')
+            return false;
+        sum = 10 * sum + (**text - '0');
+    }
+    *value = sum;
+    return true;
+}
+
 bool parse_bool(const char *text, bool *value)
 {
     static const char *const yes[] = {"true", "yes", "on"};

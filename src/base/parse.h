@@ -14,6 +14,10 @@ bool parse_u64(const char *text, uint64_t *value);
 bool parse_int(const char *text, int *value);
 bool parse_bool(const char *text, bool *value); /* true/false, yes/no, on/off */
 
+/* So many digits, at most 9, and nothing but digits; *text is then behind them, and
+ * anywhere among them after false. */
+bool parse_digits(const char **text, int digits, int *value);
+
 /* ---- values by a rule -------------------------------------------------------------- */
 
 /* One typed value, for command lines and config files alike: a rule says what a text must

@@ -5,6 +5,7 @@
 #include "base/process.h"
 
 #include "base/file.h"
+#include "base/parse.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -69,6 +70,29 @@ double process_clock_s(pid_t pid)
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
         return NAN;
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void process_threads_add(pid_t pid, struct process_threads *threads)
+{
+    char path[64], text[128];
+    const struct dirent *entry;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    if (!dir)
+        return;
+    while (threads->count < PROCESS_THREADS_MAX && (entry = readdir(dir))) {
+        unsigned long long ns;
+        int id;
+
+        if (!parse_int(entry->d_name, &id))
+            continue; /* . and .. */
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, id);
+        if (file_head(path, text, sizeof(text)) > 0 && sscanf(text, "%llu", &ns) == 1)
+            vec_push(threads, (struct process_thread){id, (double)ns / 1e9});
+    }
+    closedir(dir);
 }
 
 bool process_user(pid_t pid, uid_t *uid)

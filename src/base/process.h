@@ -45,6 +45,20 @@ bool process_read(pid_t pid, struct process *process);
 /* Processor time of all its threads, to the nanosecond; NaN when it is gone. */
 double process_clock_s(pid_t pid);
 
+/* Adds each of its threads and the processor time it has used, up to PROCESS_THREADS_MAX
+ * in the list; nothing when it is gone or the kernel does not count by thread. */
+#define PROCESS_THREADS_MAX 1024
+struct process_thread {
+    pid_t id;
+    double cpu_s;
+};
+struct process_threads {
+    struct process_thread *items; /* the caller frees */
+    size_t count;
+    size_t capacity;
+};
+void process_threads_add(pid_t pid, struct process_threads *threads);
+
 /* Who it runs as; false when it is gone. */
 bool process_user(pid_t pid, uid_t *uid);
 

@@ -231,7 +231,11 @@ static void answer(struct helper_client *c, struct helper_task *t)
     struct json_out out;
 
     if (t->rc < 0) {
-        refuse(c, t->id, t->err.code == ERR_SYSTEM ? "slurm" : "refused", t->err.text);
+        refuse(c, t->id,
+               t->err.code == ERR_SYSTEM   ? "slurm"
+               : t->err.code == ERR_EXISTS ? "foreign"
+                                           : "refused",
+               t->err.text);
     } else if (t->what->load) {
         c->since[table] = t->since;
         if (t->rc == 0)

@@ -118,6 +118,7 @@ static void add_row(struct table_rows *rows, const slurm_job_info_t *j, const ch
     json_out_key_string(&out, "partition", j->partition);
     json_out_key_string(&out, "account", j->account);
     json_out_key_string(&out, "qos", j->qos);
+    json_out_key_string(&out, "reservation", j->resv_name);
     json_out_key_string(&out, "command", j->command);
     json_out_key_string(&out, "directory", j->work_dir);
     json_out_key_string(&out, "comment", j->comment);

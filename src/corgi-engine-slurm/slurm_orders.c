@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "corgi-engine-slurm/slurm_source.h"
+#include "engine/slurm/slurm_mark.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -15,6 +16,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -67,6 +69,51 @@ static int check_text(const struct json_value *request, const char *key, size_t 
     return 0;
 }
 
+/* ---- whose it is ------------------------------------------------------------------- */
+
+/* Its record, of an element that waits that of its array; NULL: none. */
+static const slurm_job_info_t *record_of(const job_info_msg_t *msg, const char *job)
+{
+    const char *element = strchr(job, '_');
+    const slurm_job_info_t *rest = NULL;
+
+    for (uint32_t i = 0; i < msg->record_count; i++) {
+        const slurm_job_info_t *j = &msg->job_array[i];
+
+        if (!element && j->job_id == strtoul(job, NULL, 10))
+            return j;
+        if (element && j->array_task_id == strtoul(element + 1, NULL, 10))
+            return j;
+        if (element && j->array_task_str)
+            rest = j;
+    }
+    return rest;
+}
+
+/* A slurmctld that was killed may have given the number to somebody else since the last
+ * look: with `mark`, the end of a digest, only a job that bears it is touched. */
+static int check_mark(const struct json_value *request, const char *job, struct err *err)
+{
+    const char *mark = text_of(request, "mark");
+    char digest[SLURM_DIGEST_SIZE] = "";
+    job_info_msg_t *msg = NULL;
+    const slurm_job_info_t *found;
+    size_t length;
+
+    if (!mark)
+        return 0;
+    if (slurm_load_job(&msg, (uint32_t)strtoul(job, NULL, 10), SHOW_ALL))
+        return refuse("the job could not be read", err);
+    found = record_of(msg, job);
+    if (found)
+        slurm_mark_digest(found->admin_comment, digest);
+    slurm_free_job_info_msg(msg);
+    length = strlen(digest);
+    if (length < strlen(mark) || strcmp(digest + length - strlen(mark), mark) != 0)
+        return err_set(err, ERR_EXISTS, "job %s is somebody else's", job);
+    return 0;
+}
+
 /* "25" or, of an array, "25_2". */
 static int read_job(const struct json_value *request, char **job, struct err *err)
 {
@@ -81,7 +128,7 @@ static int read_job(const struct json_value *request, char **job, struct err *er
     if (digits == 0 || digits > 10 || at[digits])
         return err_set(err, ERR_FORMAT,
                        "a job is a number, or of an array NUMBER_ELEMENT");
-    return 0;
+    return check_mark(request, *job, err);
 }
 
 /* Of several elements Slurm tells what it thinks of each. */

@@ -2,9 +2,10 @@
  * again, signal and cancel jobs, power nodes
  *
  * Each takes the request as it came (docs/slurm.md has the members) and calls libslurm
- * once, on a worker thread, as slurm_source.h says.  A request that is refused here
- * changed nothing. Where Slurm has not answered in time nobody knows: the next look at
- * the tables tells. */
+ * once, on a worker thread, as slurm_source.h says; before that it looks whose the job is
+ * where the request says whose it should be (ERR_EXISTS: somebody else's).  A request
+ * that is refused here changed nothing. Where Slurm has not answered in time nobody
+ * knows: the next look at the tables tells. */
 #pragma once
 
 #include "base/err.h"

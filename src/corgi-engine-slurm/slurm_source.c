@@ -189,13 +189,15 @@ static void add_partition(struct table_rows *rows, const partition_info_t *p)
 
     begin(&out, &text);
     json_out_key_string(&out, "name", p->name);
-    json_out_key_bool(&out, "up", p->state_up == PARTITION_UP);
+    json_out_key_bool(&out, "up", (p->state_up & PARTITION_SCHED) != 0);
     json_out_key_bool(&out, "default", p->flags & PART_FLAG_DEFAULT);
     json_out_key_string(&out, "nodes", p->nodes);
     json_out_key_number(&out, "limit_s",
                         p->max_time == INFINITE ? 0 : 60.0 * p->max_time);
     json_out_key_string(&out, "accounts", p->allow_accounts);
     json_out_key_string(&out, "qos", p->allow_qos);
+    json_out_key_string(&out, "deny_accounts", p->deny_accounts);
+    json_out_key_string(&out, "deny_qos", p->deny_qos);
     add(rows, p->name, &out, &text);
 }
 

@@ -65,8 +65,9 @@ static void add_node_state(struct table *t, const struct json_value *device,
     const char *state = view_text_or(ctx, "state", "-");
 
     (void)device;
-    table_cellf(t, "%s%s", state,
-                json_member_bool(ctx, "drained", false) ? "+drained" : "");
+    table_cellf(t, "%s%s%s", state,
+                json_member_bool(ctx, "drained", false) ? "+drained" : "",
+                view_number(ctx, "reserved_s") > 0 ? "+reserved" : "");
     mark_state(t, state);
 }
 

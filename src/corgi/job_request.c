@@ -102,7 +102,8 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
             "NONE",                                                                      \
             .default_text = "USUAL"),                                                    \
         JOB(metrics_url, STRING, "metrics-url", 0, "URL",                                \
-            "Prometheus endpoint of the job, to measure its rate"),                      \
+            "Prometheus endpoint of the job, to measure its rate; {replica}: its "       \
+            "number"),                                                                   \
         JOB(metrics_counter, STRING, "metrics-counter", 0, "NAME",                       \
             "the counter of steps there"),                                               \
         JOB(progress_file, STRING, "progress-file", 0, "FILE",                           \
@@ -294,7 +295,7 @@ static void add_list(struct json_out *out, const char *key, const char *list)
 static void add_shape(const struct job_options *o, struct json_out *out)
 {
     json_out_key_string(out, "kind", kinds[o->kind]);
-    json_out_key_int(out, "gpus", o->gpus);
+    add_given_int(out, "gpus", o->gpus);
     add_given(out, "total_steps", o->steps);
     add_given(out, "duration_s", o->duration_s);
     add_given(out, "memory_gb", o->memory_gb);
@@ -437,6 +438,8 @@ static int add_run(const struct job_options *o, char *const *words, struct json_
 {
     char *here;
 
+    add_given(out, "stop_grace_s", o->grace_s);
+    add_given_int(out, "checkpoint_signal", o->checkpoint_signal);
     if (!*words)
         return 0;
     json_out_key(out, "command");
@@ -451,8 +454,6 @@ static int add_run(const struct job_options *o, char *const *words, struct json_
     add_path(out, "progress_file", o->progress_file);
     add_given_text(out, "metrics_url", o->metrics_url);
     add_given_text(out, "metrics_counter", o->metrics_counter);
-    add_given(out, "stop_grace_s", o->grace_s);
-    add_given_int(out, "checkpoint_signal", o->checkpoint_signal);
     return add_environment(o, out, err);
 }
 

@@ -24,6 +24,7 @@
 
 struct detached_job {
     char id[SLURM_ID_SIZE];
+    int gpus; /* on each node, of one whose GPUs only the mark tells; 0: Slurm does */
     char *comment; /* others' words */
 };
 
@@ -70,6 +71,8 @@ static void take_row(struct detaching *d, const struct slurm_job_row *row)
         !slurm_mark_digest(row->admin_comment, digest))
         return;
     str_copy(job.id, sizeof(job.id), row->id);
+    if (!slurm_job_wants_gpus(row))
+        job.gpus = slurm_mark_gpus(row->admin_comment) / row->num_nodes;
     slurm_mark_strip(row->admin_comment, &rest);
     job.comment = rest.text ? str_take(&rest) : mem_strdup("");
     vec_push(&d->jobs, job);
@@ -117,12 +120,16 @@ static bool release(struct detaching *d, size_t at)
 {
     struct str text = {0};
     struct json_out out;
+    char gres[40];
     bool sent;
 
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key_string(&out, "job", d->jobs.items[at].id);
     json_out_key_string(&out, "nodes", ""); /* wherever it was to be */
+    snprintf(gres, sizeof(gres), "gres:gpu:%d", d->jobs.items[at].gpus);
+    if (d->jobs.items[at].gpus > 0)
+        json_out_key_string(&out, "gres", gres);
     json_out_key_string(&out, "admin_comment", d->jobs.items[at].comment);
     json_out_key_bool(&out, "release", true);
     json_out_end(&out);

@@ -12,39 +12,41 @@
 
 #define PAGE 500
 
-/* "node1 gpu:v100-16:2" for devices that stand in a row. */
+/* "node1 gpu:v100-16:2,gpu:k80:1 a,b": devices of one type stand in a row. */
+static void write_node(const struct json_value *node, struct str *out)
+{
+    const struct json_value *devices = json_value_get(node, "devices");
+    const char *type = "";
+    int run = 0;
+
+    str_addf(out, "%s ", view_text_or(node, "name", ""));
+    for (size_t i = 0; i < json_value_count(devices); i++) {
+        const char *of = view_text_or(json_value_item(devices, i), "type", "");
+
+        if (strcmp(of, type) != 0) {
+            if (run > 0)
+                str_addf(out, ":%d,", run);
+            str_addf(out, "gpu:%s", of);
+            type = of;
+            run = 0;
+        }
+        run++;
+    }
+    str_addf(out, ":%d %s\n", run, view_text_or(node, "partitions", ""));
+}
+
 static int write_nodes(const struct command_call *call, struct str *out)
 {
     struct client_answer answer;
-    const struct json_value *devices;
-    char node[LOOP_NAME_SIZE] = "", type[GPU_NAME_SIZE] = "";
-    int status = daemon_send(call, HTTP_GET, "/v1/devices", NULL, &answer), run = 0;
+    const struct json_value *nodes;
+    int status = daemon_send(call, HTTP_GET, "/v1/nodes", NULL, &answer);
 
     if (status)
         return status;
-    devices = json_value_get(daemon_root(&answer), "devices");
-    str_add(out, "NODELIST GRES");
-    for (size_t i = 0; i < json_value_count(devices); i++) {
-        const struct json_value *d = json_value_item(devices, i);
-        const char *on = view_text_or(d, "node", ""), *of = view_text_or(d, "type", "");
-
-        if (run > 0 && strcmp(on, node) == 0 && strcmp(of, type) == 0) {
-            run++;
-            continue;
-        }
-        if (run > 0)
-            str_addf(out, ":%d", run);
-        if (strcmp(on, node) == 0)
-            str_addf(out, ",gpu:%s", of);
-        else
-            str_addf(out, "\n%s gpu:%s", on, of);
-        str_copy(node, sizeof(node), on);
-        str_copy(type, sizeof(type), of);
-        run = 1;
-    }
-    if (run > 0)
-        str_addf(out, ":%d", run);
-    str_add(out, "\n");
+    nodes = json_value_get(daemon_root(&answer), "nodes");
+    str_add(out, "NODELIST GRES PARTITION\n");
+    for (size_t i = 0; i < json_value_count(nodes); i++)
+        write_node(json_value_item(nodes, i), out);
     client_answer_fini(&answer);
     return 0;
 }
@@ -98,14 +100,19 @@ static void write_job(const struct json_value *job, struct str *out)
     add_time(out, view_number(job, "submitted_s"));
     add_time(out, view_number(job, "placed_s"));
     add_time(out, view_number(job, "ended_s"));
-    str_addf(out, "|gres/gpu:%s=%zu,gres/gpu=%zu|%d|%s|%s|",
-             view_text_or(json_value_item(devices, 0), "type", ""), count, count,
-             node_count, str_text(&nodes), state);
+    if (json_member_bool(job, "part_of_gpu", false))
+        str_add(out, "|gres/shard=1");
+    else
+        str_addf(out, "|gres/gpu:%s=%zu,gres/gpu=%zu",
+                 view_text_or(json_value_item(devices, 0), "type", ""), count, count);
+    str_addf(out, "|%d|%s|%s|", node_count, str_text(&nodes), state);
     if (view_number(job, "gpu_use") >= 0) /* not NaN */
         str_addf(out, "%.6g|%.0f", view_number(job, "gpu_use"),
                  view_number(job, "unused_gpus"));
     else
         str_add(out, "|");
+    str_add(out, "|");
+    add_text(out, view_text_or(job, "partition", ""));
     str_add(out, "\n");
     str_fini(&nodes);
 }
@@ -119,7 +126,7 @@ static int write_jobs(const struct command_call *call, double from_s, struct str
     int status;
 
     str_add(out, "JobID|User|JobName|Submit|Start|End|AllocTRES|NNodes|NodeList|State|"
-                 "GpuUse|UnusedGpus\n");
+                 "GpuUse|UnusedGpus|Partition\n");
     do {
         struct client_answer answer;
         const struct json_value *jobs;

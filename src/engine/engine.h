@@ -12,17 +12,21 @@
 
 #include <sys/types.h>
 
+#define ENGINE_REPLICA "{replica}"
+
 /* A job as an engine needs it.  All pointers are borrowed for the time of the call. */
 struct engine_job {
     const struct job *job; /* as the loop knows it */
     int attempt;           /* 1: the first start; a restart or a move counts it up */
+    int replica;           /* of a service, from 1 on */
     uid_t uid;
     gid_t gid;
     const char *directory;   /* working directory, absolute */
     const char *const *argv; /* NULL-terminated */
     const char *const *env;  /* NAME=value, NULL-terminated, over a clean environment */
     const char *output;      /* file for stdout and stderr; NULL: the engine's choice */
-    const char *metrics_url; /* Prometheus endpoint of the job; NULL: none */
+    const char *metrics_url; /* Prometheus endpoint of the job, ENGINE_REPLICA in it
+                                stands for the replica's number; NULL: none */
     const char *metrics_counter; /* name of the counter there; NULL: known ones */
     const char *progress_file;   /* NULL: none */
     double stop_grace_s;         /* between SIGTERM and SIGKILL */
@@ -59,14 +63,18 @@ enum engine_event_kind {
     ENGINE_DEVICE_BACK, /* device */
     ENGINE_WARNING,     /* text, job (0: none) */
     /* Of engines that have a will of their own, as Slurm. */
-    ENGINE_ENTERED,        /* job, text: it waits there too, under this name */
-    ENGINE_REFUSED,        /* job, text why, never empty: it never will be taken in */
-    ENGINE_JOB_FOUND,      /* found: somebody handed it in there; it waits */
-    ENGINE_JOB_CHANGED,    /* job, found: held, released, other limits, queued again */
-    ENGINE_JOB_COUNTED,    /* job, which may have ended: counted */
-    ENGINE_NODE_FALLING,   /* node: somebody put it to sleep, it does not sleep yet */
-    ENGINE_NODE_ASLEEP,    /* node: it has fallen asleep, whoever wanted that */
-    ENGINE_NODE_ROOM,      /* node, room: what it has left for our jobs together */
+    ENGINE_ENTERED,      /* job, text: it waits there too, under this name */
+    ENGINE_REFUSED,      /* job, text why, never empty: it never will be taken in */
+    ENGINE_JOB_FOUND,    /* found: somebody handed it in there; it waits */
+    ENGINE_JOB_CHANGED,  /* job, found: held, released, other limits, queued again */
+    ENGINE_JOB_COUNTED,  /* job, which may have ended: counted */
+    ENGINE_NODE_FALLING, /* node: somebody put it to sleep, it does not sleep yet */
+    ENGINE_NODE_ASLEEP,  /* node: it has fallen asleep, whoever wanted that */
+    ENGINE_NODE_ROOM,    /* node, room: what it has left for our jobs together */
+    ENGINE_NODE_ACCESS,  /* node, access: who may be there, see loop/node_access.h;
+                              text: what the engine calls that, for people */
+    ENGINE_GROUP_ENDS, /* group, ends_s: its jobs end by then; 0: it is no reservation */
+    ENGINE_JOB_BOUND,  /* job, group, limit_s: where it may be, and for how long */
     ENGINE_NODE_DRAINED,   /* node, text: nothing new may start there */
     ENGINE_NODE_UNDRAINED, /* node */
     ENGINE_NODE_ADDED,     /* spec: the cluster has one more, behind all others */
@@ -103,11 +111,13 @@ struct engine_found {
     const char *name, *partition, *account, *qos, *command, *directory;
     const char *asked; /* what its user asked for, as a JobRequest in JSON */
     int devices;       /* it asks for, all at once */
-    bool shares;       /* it asks for a part of a device */
+    bool shares;       /* it may share its device */
+    bool part;         /* it asks for a part of one */
     uint64_t types;    /* bit t: may run on GPU type t; 0: any */
     int cpus;          /* of all its nodes together; 0: not told */
     double memory_mb;  /* of the host, likewise */
     double limit_s;    /* 0: none */
+    int group;         /* of nodes it may use; 0: all */
     bool held;         /* by its owner or an operator of the engine */
     bool planned;      /* ours to place and to start: it waits for that; else it is only
                           watched */
@@ -155,6 +165,9 @@ struct engine_event {
     const int *devices;           /* (device_count) */
     const struct node_spec *spec; /* of NODE_ADDED */
     struct host_room room;        /* of NODE_ROOM; infinite: not bounded */
+    struct node_access access;    /* of NODE_ACCESS */
+    int group;
+    double ends_s, limit_s;
     struct engine_counted counted;
 };
 

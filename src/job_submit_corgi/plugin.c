@@ -29,6 +29,7 @@
 
 #define SETTINGS_FILE "/etc/corgi/slurm-plugin.conf"
 #define TOKEN_BYTES   24
+#define MAX_NODES     4096
 #define TOKEN_NAME    "CORGI_JOB_TOKEN"
 
 extern char *slurm_xstrdup(const char *text);
@@ -148,6 +149,8 @@ static void take(job_desc_msg_t *job, const struct submit_verdict *v, const char
     if (job->open_mode == 0) /* a second attempt must not wipe what the first one wrote */
         job->open_mode = OPEN_MODE_APPEND;
     replace(&job->admin_comment, v->admin_comment);
+    if (v->drop_gres)
+        slurm_xfree((void **)&job->tres_per_node);
     if (v->script)
         replace(&job->script, v->script);
     add_token(job, token);
@@ -184,13 +187,18 @@ int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
         slurm_error("job_submit/corgi: no randomness: a job passes as it is");
         return SLURM_SUCCESS;
     }
-    v = submit_decide(&settings, &(struct submitted_job){
-                                     .partition = job->partition,
-                                     .script = job->script,
-                                     .comment = job->comment,
-                                     .admin_comment = job->admin_comment,
-                                     .digest = digest,
-                                 });
+    v = submit_decide(&settings,
+                      &(struct submitted_job){
+                          .partition = job->partition,
+                          .script = job->script,
+                          .comment = job->comment,
+                          .admin_comment = job->admin_comment,
+                          .gres = job->tres_per_node,
+                          .nodes = job->min_nodes != NO_VAL && job->min_nodes < MAX_NODES
+                                       ? (int)job->min_nodes
+                                       : 0,
+                          .digest = digest,
+                      });
     if (v.fate == SUBMIT_TAKE)
         take(job, &v, token);
     else if (v.fate == SUBMIT_REFUSE)

@@ -15,6 +15,7 @@
 #define MAX_SCRIPT_BYTES ((size_t)4 << 20) /* as corgi submit takes */
 #define MAX_FIRST_LINE   250               /* the kernel reads no further */
 #define MAX_NAME         128
+#define MAX_GPUS         64 /* of a node */
 
 void submit_verdict_fini(struct submit_verdict *verdict)
 {
@@ -64,8 +65,6 @@ static int check_whose_option(const struct job_options *o, struct err *err)
                        : o->metrics_url                  ? "metrics-url"
                        : o->metrics_counter              ? "metrics-counter"
                        : o->progress_file                ? "progress-file"
-                       : o->grace_s > 0                  ? "grace"
-                       : o->checkpoint_signal            ? "checkpoint-signal"
                        : strcmp(o->export, "USUAL") != 0 ? "export"
                                                          : NULL;
 
@@ -95,8 +94,26 @@ static int check_words(const struct directives *lines, const char *where, struct
     return 0;
 }
 
-static int read_asked(const struct directives *lines, const char *where, struct str *json,
-                      struct err *err)
+/* Whole GPUs, or one shard, of no special type; 0: something else. */
+static int plain_gpus(const char *gres)
+{
+    const char *count;
+    char *end;
+    long gpus;
+
+    if (!gres)
+        return 0;
+    gres += str_starts(gres, "gres:") ? strlen("gres:") : 0;
+    if (strcmp(gres, "gpu") == 0 || strcmp(gres, "shard") == 0 ||
+        strcmp(gres, "shard:1") == 0)
+        return 1;
+    count = str_starts(gres, "gpu:") ? gres + strlen("gpu:") : "";
+    gpus = *count >= '1' && *count <= '9' ? strtol(count, &end, 10) : 0;
+    return gpus > 0 && gpus <= MAX_GPUS && !*end ? (int)gpus : 0;
+}
+
+static int read_asked(const struct directives *lines, const char *where, int gpus,
+                      struct str *json, struct err *err)
 {
     char *const nothing[] = {NULL};
     struct job_args args = {0};
@@ -108,6 +125,7 @@ static int read_asked(const struct directives *lines, const char *where, struct 
         job_read_header(job_header_options, lines, where, &args, err) < 0 ||
         check_whose_option(&args.job, err) < 0 || job_options_check(&args.job, err) < 0)
         return -1;
+    args.job.gpus = gpus; /* 0: Slurm knows them */
     return job_request_json(&args.job, NULL, nothing, &out, err);
 }
 
@@ -128,7 +146,8 @@ static int read_comment(const char *comment, struct directives *lines, struct er
 }
 
 /* Of the script's header, else of the comment, else nothing. */
-static int asked_of(const struct submitted_job *job, struct str *json, struct err *err)
+static int asked_of(const struct submitted_job *job, int gpus, struct str *json,
+                    struct err *err)
 {
     struct directives lines = {0};
     const char *where = "script";
@@ -146,7 +165,7 @@ static int asked_of(const struct submitted_job *job, struct str *json, struct er
         if (read_comment(job->comment, &lines, err) < 0)
             return -1;
     }
-    rc = read_asked(&lines, where, json, err);
+    rc = read_asked(&lines, where, gpus, json, err);
     directives_fini(&lines);
     return rc;
 }
@@ -224,12 +243,13 @@ struct submit_verdict submit_decide(const struct submit_settings *settings,
     struct str json = {0};
     struct err err = {0};
     bool managed = false;
+    int gpus = settings->sharing && settings->hold ? plain_gpus(job->gres) : 0;
 
     if (managed_partitions(settings, job->partition, &managed, &err) < 0)
         return refuse(&err);
     if (!managed)
         return v;
-    if (asked_of(job, &json, &err) < 0 ||
+    if (asked_of(job, gpus * (job->nodes > 1 ? job->nodes : 1), &json, &err) < 0 ||
         mark(job, str_text(&json), &v.admin_comment, &err) < 0) {
         str_fini(&json);
         return refuse(&err);
@@ -237,6 +257,7 @@ struct submit_verdict submit_decide(const struct submit_settings *settings,
     str_fini(&json);
     v.fate = SUBMIT_TAKE;
     v.hold = settings->hold;
+    v.drop_gres = gpus > 0;
     if (job->script && *settings->probe)
         v.script = under_probe(job->script, settings->probe);
     if (v.hold)

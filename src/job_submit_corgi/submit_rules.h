@@ -15,6 +15,8 @@ struct submitted_job {
     const char *script;        /* NULL: srun or salloc */
     const char *comment;       /* the user's; NULL: none */
     const char *admin_comment; /* what is there already; NULL: nothing */
+    const char *gres;          /* it asks for on each node; NULL: none */
+    int nodes;                 /* it asks for at least; 0: it does not say */
     const char *digest;        /* of the token it gets, if it is taken */
 };
 
@@ -29,6 +31,7 @@ struct submit_verdict {
     bool hold;
     char *admin_comment; /* the new one, of a job that is taken */
     char *script;        /* the same under the probe; NULL: as it is */
+    bool drop_gres;      /* the mark has it: Corgi says at the start what it gets */
     char *message;       /* one printable line for the user; NULL: nothing to say */
 };
 

@@ -68,11 +68,13 @@ static int read_pair(struct submit_settings *s, const char *key, const char *val
         return read_switch("Default", value, &s->takes_default, err);
     if (strcasecmp(key, "Hold") == 0)
         return read_switch("Hold", value, &s->hold, err);
+    if (strcasecmp(key, "Sharing") == 0)
+        return read_switch("Sharing", value, &s->sharing, err);
     if (strcasecmp(key, "Probe") == 0)
         return read_probe(s, value, err);
     return err_set(err, ERR_FORMAT,
-                   "there is no setting '%.40s'; there are Partitions, Default, Hold and "
-                   "Probe",
+                   "there is no setting '%.40s'; there are Partitions, Default, Hold, "
+                   "Sharing and Probe",
                    key);
 }
 

@@ -5,8 +5,9 @@
  *
  *     Partitions=gpu,ml   # whose jobs are Corgi's
  *     Default=yes         # jobs that name no partition go to one of these
- *     Hold=yes            # hold them until Corgi places them; no: only note what they
- * ask for Probe=/usr/bin/corgi-probe   # all nodes have it: batch scripts run under it
+ *     Hold=yes            # hold them until Corgi places them; no: only note it
+ *     Sharing=yes         # Corgi says as they start whether they get GPUs or shards
+ *     Probe=/usr/bin/corgi-probe   # all nodes have it: batch scripts run under it
  *
  * Nothing is read twice: plugin.c looks whether the file has changed. */
 #pragma once
@@ -23,7 +24,7 @@
 struct submit_settings {
     char partitions[SUBMIT_MAX_PARTITIONS]; /* with commas between */
     char probe[SUBMIT_MAX_PROBE];           /* "": scripts stay as they are */
-    bool takes_default, hold;
+    bool takes_default, hold, sharing;
 };
 
 /* Of a file with this name; ERR_FORMAT with name and line.  An empty one manages nothing.

@@ -85,6 +85,12 @@ const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *cou
     return (const struct job_status *const *)jobs->active.items;
 }
 
+struct job_status *const *jobs_each(struct jobs *jobs, size_t *count)
+{
+    *count = jobs->active.count;
+    return jobs->active.items;
+}
+
 double jobs_next_start_s(const struct jobs *jobs, double now_s)
 {
     double next_s = INFINITY;

@@ -21,6 +21,9 @@ void jobs_drop(struct jobs *jobs, uint64_t id);
 /* Waiting and running jobs in order of admission; borrowed until the next add or drop. */
 const struct job_status *const *jobs_active(const struct jobs *jobs, size_t *count);
 
+/* The same, to be changed. */
+struct job_status *const *jobs_each(struct jobs *jobs, size_t *count);
+
 /* Those of them a planner is shown: not those that wait and are held, or whose earlier
  * attempt is still there, nor the job `but` (0: none is
  * left out).  There is room for one more behind them; borrowed until the next call. */

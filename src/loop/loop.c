@@ -85,6 +85,7 @@ void loop_destroy(struct loop *loop)
     vec_free(&loop->before);
     vec_free(&loop->ready);
     vec_free(&loop->ready_at);
+    vec_free(&loop->besides);
     free(loop->copies);
     free(loop->device_changed_s);
     free(loop->fixed_cap_watts);

@@ -146,6 +146,13 @@ int loop_seat(struct loop *loop, uint64_t job, const int *devices, int count, do
 
 /* So much of the node is left by jobs the loop does not know; infinite: not bounded. */
 void loop_set_room(struct loop *loop, int node, struct host_room left, double now_s);
+/* Who may be on a node, and when; see node_access.h.  What becomes of jobs that are there
+ * is the engine's affair. */
+void loop_set_access(struct loop *loop, int node, struct node_access access,
+                     double now_s);
+void loop_set_group_end(struct loop *loop, int group, double ends_s, double now_s);
+/* Where the job may be from now on, and for how long; not knowing it is no error. */
+void loop_bind(struct loop *loop, uint64_t job, int group, double limit_s, double now_s);
 /* Whether a job the loop does not know sits on the device. */
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s);
 

@@ -189,6 +189,29 @@ void loop_set_room(struct loop *loop, int node, struct host_room left, double no
     loop_want_round(loop, now_s);
 }
 
+void loop_set_access(struct loop *loop, int node, struct node_access access, double now_s)
+{
+    loop->cluster->nodes[node].access = access;
+    loop_want_round(loop, now_s);
+}
+
+void loop_set_group_end(struct loop *loop, int group, double ends_s, double now_s)
+{
+    loop->cluster->group_ends_s[group] = ends_s;
+    loop_want_round(loop, now_s);
+}
+
+void loop_bind(struct loop *loop, uint64_t id, int group, double limit_s, double now_s)
+{
+    struct job_status *status = jobs_get(loop->jobs, id);
+
+    if (!status)
+        return;
+    status->job.group = group;
+    status->job.limit_s = limit_s;
+    loop_want_round(loop, now_s);
+}
+
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s)
 {
     loop->cluster->devices[device].taken = taken;

@@ -33,8 +33,9 @@ struct loop {
     vec_of(struct decision) decisions;
     vec_of(struct decision_before) before;   /* of jobs the plan moves */
     vec_of(const struct job_status *) ready; /* those a round that ends is about */
-    vec_of(size_t) ready_at;   /* (the first of them) their seats in the draft */
-    long listing;              /* lists made so far */
+    vec_of(size_t) ready_at; /* (the first of them) their seats in the draft */
+    vec_of(const struct job_status *) besides; /* whoever has devices and is not in it */
+    long listing;                              /* snapshots taken so far */
     struct job_status *copies; /* (copies_room) of the next round; NULL: it is out */
     size_t copies_room;
     vec_of(struct deferred *) deferred;

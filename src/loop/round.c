@@ -27,6 +27,7 @@
 
 struct round {
     double now_s;
+    long listing; /* the loop's, as it was taken */
     struct optimize_settings settings;
     struct cluster *cluster;
     size_t count;
@@ -111,20 +112,18 @@ static struct job_status *take_copies(struct loop *loop, size_t wanted)
 }
 
 /* What is kept of how long jobs run and of what they hold. */
-static void follow_running(struct loop *loop, const struct job_status *const *shown,
-                           size_t count, double now_s)
+static void follow_running(struct loop *loop, double now_s)
 {
     bool counts = now_s - loop->counted_s >= COUNT_S;
+    size_t count;
+    struct job_status *const *jobs = jobs_each(loop->jobs, &count);
 
     for (size_t i = 0; i < count; i++) {
-        struct job_status *status;
-
-        if (shown[i]->state != JOB_RUNNING)
+        if (jobs[i]->state != JOB_RUNNING)
             continue;
-        status = jobs_get(loop->jobs, shown[i]->job.id);
-        lengths_follow(loop->lengths, status, now_s);
+        lengths_follow(loop->lengths, jobs[i], now_s);
         if (counts)
-            loop_count_use(loop, status, now_s);
+            loop_count_use(loop, jobs[i], now_s);
     }
     if (counts)
         loop->counted_s = now_s;
@@ -139,6 +138,26 @@ static void copy_job(struct job_status *copy, const struct job_status *status)
                (size_t)status->device_count * sizeof(status->devices[0]));
 }
 
+/* The jobs of the snapshot, which know that they are in it until it is planned. */
+static void copy_chosen(struct loop *loop, const struct optimize_input *in,
+                        const bool *chosen, struct round *r)
+{
+    size_t at = 0, count;
+    struct job_status *const *jobs = jobs_each(loop->jobs, &count);
+
+    for (size_t i = 0; i < in->job_count; i++, at++) {
+        while (jobs[at] != in->jobs[i]) /* both are in order of admission */
+            at++;
+        if (!chosen[i])
+            continue;
+        jobs[at]->listed = r->listing;
+        jobs[at]->listed_at = r->count;
+        copy_job(&r->jobs[r->count], jobs[at]);
+        r->listed[r->count] = &r->jobs[r->count];
+        r->count++;
+    }
+}
+
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
     size_t count, running, waiting;
@@ -147,13 +166,14 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     struct round *r = mem_new(struct round);
     bool *chosen = mem_array(bool, count + 1);
 
-    follow_running(loop, shown, count, now_s);
+    follow_running(loop, now_s);
     assert(!loop->round_out);
     loop->round_out = true;
     /* News that come while it is planned set it again. */
     loop->due_s = jobs_next_start_s(loop->jobs, now_s);
     loop->last_round_s = now_s;
     r->now_s = now_s;
+    r->listing = ++loop->listing;
     r->settings = loop->settings;
     r->planner = &loop->planner;
     r->model = &loop->planned;
@@ -164,13 +184,7 @@ struct round *loop_round_begin(struct loop *loop, double now_s)
     waiting = choose(&in, worth_a_look(loop), chosen, &running);
     r->jobs = take_copies(loop, waiting + running + 1);
     r->listed = mem_array(const struct job_status *, waiting + running + 1);
-    for (size_t i = 0; i < in.job_count; i++) {
-        if (!chosen[i])
-            continue;
-        copy_job(&r->jobs[r->count], in.jobs[i]);
-        r->listed[r->count] = &r->jobs[r->count];
-        r->count++;
-    }
+    copy_chosen(loop, &in, chosen, r);
     free(chosen);
     return r;
 }
@@ -214,25 +228,22 @@ void round_plan(struct round *r)
 static struct optimize_input input_of(const struct round *d, struct loop *loop,
                                       double now_s)
 {
-    const struct job_status *const *active;
     size_t count;
+    const struct job_status *const *active = jobs_active(loop->jobs, &count);
 
-    loop->listing++;
     vec_clear(&loop->ready);
     vec_clear(&loop->ready_at);
-    for (size_t i = 0; i < d->count; i++) {
-        struct job_status *status = jobs_get(loop->jobs, d->jobs[i].job.id);
-
-        if (!status || !jobs_may_sit(status, now_s))
-            continue;
-        status->listed = loop->listing;
-        vec_push(&loop->ready, status);
-        vec_push(&loop->ready_at, i);
-    }
-    active = jobs_active(loop->jobs, &count);
-    for (size_t i = 0; i < count; i++)
-        if (active[i]->device_count > 0 && active[i]->listed != loop->listing)
+    vec_clear(&loop->besides);
+    for (size_t i = 0; i < count; i++) {
+        if (active[i]->listed == d->listing && jobs_may_sit(active[i], now_s)) {
             vec_push(&loop->ready, active[i]);
+            vec_push(&loop->ready_at, active[i]->listed_at);
+        } else if (active[i]->device_count > 0) {
+            vec_push(&loop->besides, active[i]);
+        }
+    }
+    vec_each (const struct job_status *, status, &loop->besides)
+        vec_push(&loop->ready, *status);
     return loop_input(loop, loop->ready.items, loop->ready.count, now_s);
 }
 
@@ -287,27 +298,24 @@ static void note_changes(struct loop *loop, double now_s)
 }
 
 /* Devices a job is about to leave change too, and only the plan knows them. */
-static void note_departures(struct loop *loop, const struct optimize_input *in)
+static void note_departure(struct loop *loop, const struct job_status *status,
+                           const struct seat *seat, double now_s)
 {
-    for (size_t i = 0; i < loop->plan.seat_count; i++) {
-        const struct seat *seat = &loop->plan.seats[i];
-        const struct job_status *status = in->jobs[i];
+    for (int k = 0; k < status->device_count; k++) {
+        bool stays = false;
 
-        for (int k = 0; k < status->device_count; k++) {
-            bool stays = false;
-
-            for (int m = 0; m < seat->device_count && !stays; m++)
-                stays = loop->plan.devices[seat->first + m] == status->devices[k];
-            if (!stays)
-                loop->device_changed_s[status->devices[k]] = in->now_s;
-        }
+        for (int m = 0; m < seat->device_count && !stays; m++)
+            stays = loop->plan.devices[seat->first + m] == status->devices[k];
+        if (!stays)
+            loop->device_changed_s[status->devices[k]] = now_s;
     }
 }
 
 /* ---- the ledger ---- */
 
-/* What those had that the plan moves: afterwards nobody knows. */
-static void note_before(struct loop *loop, const struct optimize_input *in)
+/* What those had that the plan moves: afterwards nobody knows.  With `leave` they really
+ * leave their devices. */
+static void note_before(struct loop *loop, const struct optimize_input *in, bool leave)
 {
     const struct decision_ground ground = {.now_s = in->now_s,
                                            .cluster = loop->cluster,
@@ -320,8 +328,11 @@ static void note_before(struct loop *loop, const struct optimize_input *in)
         const struct seat *seat = &loop->plan.seats[i];
         const struct job_status *status = in->jobs[i];
 
-        if (status->state == JOB_RUNNING && seat->device_count > 0 &&
-            !place_stays(status, loop->plan.devices + seat->first, seat->device_count))
+        if (place_stays(status, loop->plan.devices + seat->first, seat->device_count))
+            continue;
+        if (leave)
+            note_departure(loop, status, seat, in->now_s);
+        if (status->state == JOB_RUNNING && seat->device_count > 0)
             vec_push(&loop->before, decision_look(&ground, status));
     }
 }
@@ -401,8 +412,7 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
 
     if (take_checked(loop, r, now_s, &in, err) < 0)
         return -1;
-    note_departures(loop, &in);
-    note_before(loop, &in);
+    note_before(loop, &in, true);
     vec_clear(&loop->actions);
     place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
     note_changes(loop, now_s);
@@ -434,7 +444,7 @@ int loop_round_advise(struct loop *loop, struct round *r, double now_s,
         return -1;
     cluster = cluster_dup(loop->cluster);
     jobs = copy_jobs(&in);
-    note_before(loop, &in);
+    note_before(loop, &in, false);
     vec_clear(&loop->actions);
     place_apply(&in, &loop->plan, jobs, cluster, &loop->actions);
     round_destroy(loop, r);

@@ -71,7 +71,8 @@ struct job_status {
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
     double reference_s; /* and from when on */
     double reference_end_s, reference_seen_s; /* until when, and as of when that is */
-    long listed;                   /* in the list of the present, see round.c */
+    long listed;                   /* in the snapshot of this round, see round.c, */
+    size_t listed_at;              /* and where */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;           /* by its owner or an operator: waits, whatever is free */
     bool leaving;        /* an earlier attempt of it is still there, see cluster.h */
@@ -100,6 +101,16 @@ struct host_room {
     double cpus, memory_gb;
 };
 
+/* Groups of nodes that jobs may be bound to: 0 is all nodes, the last one has none. */
+#define LOOP_NODE_GROUPS 64
+#define LOOP_NOWHERE     (LOOP_NODE_GROUPS - 1)
+
+/* Who may begin on a node; see loop/node_access.h. */
+struct node_access {
+    uint64_t groups;   /* bit g: jobs of group g may */
+    double reserved_s; /* from then on it is for others; 0: never */
+};
+
 struct node {
     char name[LOOP_NAME_SIZE];
     enum node_state state;
@@ -113,6 +124,7 @@ struct node {
     bool may_sleep;
     struct host_room room;  /* for jobs; infinite: not bounded */
     struct host_room taken; /* of it by jobs the loop does not know */
+    struct node_access access;
 };
 
 struct device {
@@ -141,6 +153,8 @@ struct cluster {
     int device_count;
     struct device *devices;
     size_t node_room, device_room; /* for so many the arrays are large enough */
+    /* Jobs of a group that is itself a reservation end by then; 0: it is none. */
+    double group_ends_s[LOOP_NODE_GROUPS];
 };
 
 /* ---- plans ---- */
@@ -153,6 +167,7 @@ enum unplaced_reason {
     UNPLACED_POLICY,   /* held back: power limit; order, in other policies */
     UNPLACED_HOST,     /* a device is free, but not the processors or memory beside it */
     UNPLACED_NODE,     /* a gang: it is done earlier if it waits for a whole node */
+    UNPLACED_ACCESS,   /* a device is free, but on no node it may use now */
     UNPLACED_REASONS
 };
 

@@ -25,6 +25,8 @@ const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job
                           "processors and the memory left that it asks for",
         [UNPLACED_NODE] = "waits: it would be on several nodes now, and is done earlier "
                           "where one will be free for all of it",
+        [UNPLACED_ACCESS] = "waits: no node it may use, by its partition, account and "
+                            "reservations, is free for as long as its time limit",
     };
 
     return sentences[reason];

@@ -515,6 +515,17 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_NODE_ROOM:
         loop_set_room(s->loop, e->node, e->room, service_now_s(s));
         break;
+    case ENGINE_NODE_ACCESS:
+        loop_set_access(s->loop, e->node, e->access, service_now_s(s));
+        str_copy(s->nodes[e->node].partitions, sizeof(s->nodes[e->node].partitions),
+                 e->text);
+        break;
+    case ENGINE_GROUP_ENDS:
+        loop_set_group_end(s->loop, e->group, e->ends_s, service_now_s(s));
+        break;
+    case ENGINE_JOB_BOUND:
+        found_jobs_bound(s, e);
+        break;
     case ENGINE_ENTERED:
     case ENGINE_REFUSED:
         on_entered(s, e);

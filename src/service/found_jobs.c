@@ -30,6 +30,8 @@
 #include <string.h>
 
 #define KEY_SIZE (RECORD_REF_SIZE + 8)
+#define CHECKPOINT_S                                                                     \
+    30.0 /* one that is to be signalled before a move, and says no more */
 
 /* ---- found ------------------------------------------------------------------------- */
 
@@ -94,7 +96,7 @@ static void name_types(const struct service *s, uint64_t types, struct str *name
 /* What its user asked for as it was handed in.  Words that cannot be meant are passed
  * over: the job is there all the same. */
 static void lay_asked(const struct service *s, const struct engine_found *f,
-                      struct job *job)
+                      struct store_request *q)
 {
     const struct job_parse_context context = {.cluster = loop_cluster(s->loop),
                                               .classes = s->classes,
@@ -115,7 +117,10 @@ static void lay_asked(const struct service *s, const struct engine_found *f,
 
         rc = schema_check(&api_job_request, asked, field, &err);
         if (rc == 0)
-            rc = job_parse_asked(&context, f->user, asked, job, field, &err);
+            rc = job_parse_asked(&context, f->user, asked, &q->job, field, &err);
+        q->checkpoint_signal = (int)json_member_number(asked, "checkpoint_signal", 0);
+        q->stop_grace_s = json_member_number(asked, "stop_grace_s",
+                                             q->checkpoint_signal > 0 ? CHECKPOINT_S : 0);
         json_doc_destroy(doc);
     }
     if (rc < 0)
@@ -123,22 +128,27 @@ static void lay_asked(const struct service *s, const struct engine_found *f,
                  LOG_ERR(&err));
 }
 
-static struct job job_of(struct service *s, const struct engine_found *f)
+/* What it is and what it asks for. */
+static struct store_request request_of(struct service *s, const struct engine_found *f)
 {
+    struct store_request q = {0};
     struct job job = {.id = store_take_id(s->store, STORE_JOB_ID),
                       .owner = (int)f->uid,
                       .kind = JOB_TRAINING,
                       .submitted_s = f->submit_s,
                       .devices = f->devices < LOOP_MAX_GANG ? f->devices : LOOP_MAX_GANG,
                       .types_allowed = f->types,
+                      .group = f->group,
+                      .limit_s = f->limit_s,
                       .cpus = f->cpus,
                       .host_memory_gb = f->memory_mb / 1024,
                       .may_share = f->shares};
 
     str_copy(job.name, sizeof(job.name), f->name && *f->name ? f->name : f->ref);
     job_parse_guess_kind(s->classes, s->config.limits.classes, f->user, f->command, &job);
-    lay_asked(s, f, &job);
-    return job;
+    q.job = job;
+    lay_asked(s, f, &q);
+    return q;
 }
 
 /* The loop has no seat for it: it is followed without one. */
@@ -192,16 +202,18 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     char key[KEY_SIZE];
     struct str types = {0};
     struct store_job stored;
+    struct store_request q;
     struct record *r;
-    struct job job;
     struct tx *tx;
 
     if (strlen(f->ref) >= RECORD_REF_SIZE || !new_key(s, f, key))
         return;
-    job = job_of(s, f);
-    name_types(s, job.types_allowed, &types);
+    q = request_of(s, f);
+    name_types(s, q.job.types_allowed, &types);
     stored =
-        (struct store_job){.request = {.job = job,
+        (struct store_job){.request = {.job = q.job,
+                                       .stop_grace_s = q.stop_grace_s,
+                                       .checkpoint_signal = q.checkpoint_signal,
                                        .types = types.text,
                                        .user = f->user,
                                        .uid = f->uid,
@@ -216,9 +228,10 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
                                         .ended_s = NAN}};
     store_digest(f->ref, strlen(f->ref), stored.request.digest);
     r = records_add(s->records, &stored, &alone);
-    r->stored->request.job.types_allowed = job.types_allowed;
+    r->stored->request.job.types_allowed = q.job.types_allowed;
     str_copy(f->planned ? r->entered : r->ref, RECORD_REF_SIZE, f->ref);
     str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
+    r->part = f->part;
     str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
     records_set_held(s->records, r, f->held);
     explain_hold(r);
@@ -263,6 +276,22 @@ void found_jobs_changed(struct service *s, const struct engine_event *e)
     tx_job(tx, r, &(struct tx_step){.what = held ? "held" : "changed"});
     tx_commit(tx, NULL, NULL);
     service_want_round(s);
+}
+
+/* The record keeps it too: a job that is queued again is handed to the loop anew. */
+static void bind_to(struct service *s, struct record *r, int group, double limit_s)
+{
+    r->stored->request.job.group = group;
+    r->stored->request.job.limit_s = limit_s;
+    loop_bind(s->loop, r->id, group, limit_s, service_now_s(s));
+}
+
+void found_jobs_bound(struct service *s, const struct engine_event *e)
+{
+    struct record *r = records_get(s->records, e->job);
+
+    if (r)
+        bind_to(s, r, e->group, e->limit_s);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -450,6 +479,7 @@ void found_jobs_return(struct service *s, struct record *r)
 
     if (!r->ref[0] || r->phase >= PHASE_LEAVING)
         return;
+    bind_to(s, r, LOOP_NOWHERE, 0); /* until the engine says where it may be */
     lifecycle_engine_job(s, r, status, &job);
     s->engine.ops->adopt(s->engine.self, &job, NULL);
 }

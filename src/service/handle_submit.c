@@ -230,6 +230,7 @@ static struct job_parse_context parse_context(const struct service *s,
         .account_needed = real,
         .priority_max = who->role == AUTH_OPERATOR ? API_MAX_PRIORITY : limits->priority,
         .stop_grace_max_s = limits->stop_grace_s,
+        .gangs_alone = s->controls,
         .now_s = service_now_s(s)};
 }
 

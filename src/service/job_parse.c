@@ -366,7 +366,8 @@ static int parse_numbers(const struct job_parse_context *c, const struct json_va
     job->cpus = json_member_number(body, "cpus", job->cpus);
     job->host_memory_gb = json_member_number(body, "host_memory_gb", job->host_memory_gb);
     job->priority = (int)json_member_number(body, "priority", job->priority);
-    job->may_share = json_member_bool(body, "share", job->may_share);
+    job->may_share = json_member_bool(body, "share", job->may_share) &&
+                     !(c->gangs_alone && job->devices > 1);
     job->may_move = json_member_bool(body, "move", job->may_move);
     return 0;
 }

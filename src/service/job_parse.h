@@ -28,6 +28,8 @@ struct job_parse_context {
     bool account_needed;          /* and runs them as the user who asks */
     int priority_max;             /* this user may ask for */
     double stop_grace_max_s;      /* anybody may ask for */
+    bool gangs_alone; /* jobs of several devices do not share them: Slurm has no such
+                         parts */
     double now_s;
 };
 

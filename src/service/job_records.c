@@ -13,7 +13,6 @@
 #include "base/rng.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -162,6 +161,14 @@ static const struct {
 };
 #define EXTRA_NUMBERS (sizeof(extra_numbers) / sizeof(extra_numbers[0]))
 
+void record_refused_json(const struct record *r, struct json_out *out)
+{
+    for (int i = RECORD_TAKEN + 1; i < RECORD_REASONS; i++)
+        if (r->refused[i] > 0)
+            json_out_key_int(out, record_refusal_name((enum record_refusal)i),
+                             r->refused[i]);
+}
+
 void record_extra_json(const struct record *r, const char *leaving_devices,
                        struct str *out)
 {
@@ -176,10 +183,14 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     json_out_key_string(&json, "reason_code", r->reason_code);
     json_out_key_int(&json, "memory_failures", r->tries.memory_failures);
     json_out_key_int(&json, "unfinished", r->tries.unfinished);
+    json_out_key_object(&json, "refused");
+    record_refused_json(r, &json);
+    json_out_end(&json);
     if (r->ref[0]) {
         json_out_key_string(&json, "ref", r->ref);
         json_out_key_string(&json, "hosts", r->hosts);
         json_out_key_string(&json, "partition", r->partition);
+        json_out_key_bool(&json, "part", r->part);
         json_out_key_string(&json, "account", r->account);
         json_out_key_number(&json, "advised_s", r->advised_s);
         json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
@@ -227,10 +238,10 @@ char *record_read_leaving(struct record *r, const char *extra)
     return names;
 }
 
-/* A damaged one is taken for the nearest that can be. */
+/* A damaged one is taken for the nearest that can be, with room to count on. */
 static int stored_count(const struct json_value *root, const char *name)
 {
-    return (int)fmin(fmax(json_member_number(root, name, 0), 0), INT_MAX);
+    return (int)fmin(fmax(json_member_number(root, name, 0), 0), 1e9);
 }
 
 void record_read_extra(struct record *r, const char *extra)
@@ -250,8 +261,12 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->reason_code, sizeof(r->reason_code), code ? code : "");
     r->tries.memory_failures = stored_count(root, "memory_failures");
     r->tries.unfinished = stored_count(root, "unfinished");
+    for (int i = RECORD_TAKEN + 1; i < RECORD_REASONS; i++)
+        r->refused[i] = stored_count(json_value_get(root, "refused"),
+                                     record_refusal_name((enum record_refusal)i));
     code = json_member_string(root, "ref");
     str_copy(r->ref, sizeof(r->ref), code ? code : "");
+    r->part = json_member_bool(root, "part", false);
     code = json_member_string(root, "partition");
     str_copy(r->partition, sizeof(r->partition), code ? code : "");
     code = json_member_string(root, "account");

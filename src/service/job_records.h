@@ -5,6 +5,7 @@
  * Jobs that ended are in the store alone. */
 #pragma once
 
+#include "base/json_out.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "engine/conduct.h"
@@ -63,6 +64,7 @@ struct record {
                                       has not said, or has no queue */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
     char partition[LOOP_NAME_SIZE], account[LOOP_NAME_SIZE]; /* there, likewise */
+    bool part;                /* of a device is what it asked for there */
     uint64_t advised;         /* hash of what was advised last */
     double advised_s;         /* the planner would have started it then; NaN: never */
     int advised_type;         /* on GPUs of this type */
@@ -180,6 +182,9 @@ int records_replicas(const struct records *records, const struct record *service
 void record_extra_json(const struct record *record, const char *leaving_devices,
                        struct str *out);
 void record_read_extra(struct record *record, const char *extra); /* NULL: nothing */
+
+/* Members of an object: how many windows taught nothing, by reason. */
+void record_refused_json(const struct record *record, struct json_out *out);
 /* Names of the devices an attempt was leaving then, with commas between; the caller
  * frees.  NULL: none was. */
 char *record_read_leaving(struct record *record, const char *extra);

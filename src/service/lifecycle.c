@@ -33,6 +33,7 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
     *job = (struct engine_job){
         .job = &r->told,
         .attempt = r->attempt,
+        .replica = r->replicas.number,
         .uid = q->uid,
         .gid = q->gid,
         .directory = q->directory ? q->directory : "/",

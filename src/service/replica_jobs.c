@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_service(const struct record *r)
 {
@@ -66,7 +67,9 @@ static void describe(const struct service *s, const struct record *service, int 
     job->request.job.submitted_s = service_now_s(s);
     job->request.key = NULL;
     job->request.env = env;
-    job->request.output = NULL; /* two must not write to one file */
+    job->request.output = NULL; /* two must not write to one file, */
+    if (job->request.metrics_url && !strstr(job->request.metrics_url, ENGINE_REPLICA))
+        job->request.metrics_url = NULL; /* nor one's answers be counted for two */
     snprintf(job->request.job.name, sizeof(job->request.job.name), "%.66s/%d",
              record_job(service)->name, number);
     job->progress = (struct store_progress){

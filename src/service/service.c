@@ -85,6 +85,8 @@ static int make_slurm(struct service *s, struct err *err)
                                            .state_dir = s->state,
                                            .partitions = partitions,
                                            .start_s = c->start_s,
+                                           .sharing = c->sharing,
+                                           .cap_program = c->cap_program,
                                            .sleep = c->sleep};
     int rc;
 

@@ -394,8 +394,9 @@ struct optimize_settings service_config_allowed(const struct service_config *c,
 
     if (c->engine != SERVICE_ENGINE_SLURM || c->slurm.mode != SLURM_PLACES)
         return s;
-    s.share_max = 1;
-    s.caps = false;
+    if (!c->slurm.sharing)
+        s.share_max = 1;
+    s.caps = s.caps && c->slurm.cap_program;
     s.sleep = s.sleep && c->slurm.sleep;
     s.moves = s.moves && c->slurm.moves;
     if (!c->slurm.moves)

@@ -59,6 +59,7 @@ struct node_more {
     double host_watts; /* as metered; 0: nobody does */
     int power;         /* enum store_power_wish of the operator */
     char reason[SERVICE_REASON_SIZE];
+    char partitions[SERVICE_REASON_SIZE]; /* it is in, of the engine; "": not told */
 };
 
 struct service {
@@ -180,6 +181,7 @@ void engine_events_refused(struct service *s, struct record *r,
 /* found_jobs.c: jobs that were handed in to the engine itself. */
 void found_jobs_found(struct service *s, const struct engine_event *event);
 void found_jobs_changed(struct service *s, const struct engine_event *event);
+void found_jobs_bound(struct service *s, const struct engine_event *event);
 void found_jobs_counted(struct service *s, const struct engine_event *event);
 void found_jobs_started(struct service *s, struct record *r,
                         const struct engine_event *event);

@@ -312,6 +312,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_number(out, "gpu_use", r->gpu_use);
     json_out_key_number(out, "unused_gpus", r->gpu_use >= 0 ? r->unused_gpus : NAN);
     json_out_key_string(out, "partition", r->partition[0] ? r->partition : NULL);
+    json_out_key_bool(out, "part_of_gpu", r->part);
     json_out_key_string(out, "account", r->account[0] ? r->account : NULL);
     json_out_key_string(out, "engine_ref",
                         r->ref[0]       ? r->ref
@@ -321,17 +322,6 @@ static void running(struct json_out *out, const struct service *s, const struct 
                         service ? replicas_running(replicas, count) : NAN);
     json_out_key_number(out, "max_replicas", service ? r->replicas.max : NAN);
     json_out_key_number(out, "replica_of", r->replicas.of ? (double)r->replicas.of : NAN);
-}
-
-/* Windows that taught nothing since the daemon came up, by reason. */
-static void refused_windows(struct json_out *out, const struct record *r)
-{
-    json_out_key_object(out, "measurements_refused");
-    for (int i = RECORD_TAKEN + 1; i < RECORD_REASONS; i++)
-        if (r->refused[i] > 0)
-            json_out_key_int(out, record_refusal_name((enum record_refusal)i),
-                             r->refused[i]);
-    json_out_end(out);
 }
 
 static void write_job(struct json_out *out, const struct service *s,
@@ -361,7 +351,9 @@ static void write_job(struct json_out *out, const struct service *s,
     if (how.whole) {
         views_raw(out, "quote", r->quote_json);
         views_raw(out, "first_quote", how.first_quote);
-        refused_windows(out, r);
+        json_out_key_object(out, "measurements_refused");
+        record_refused_json(r, out);
+        json_out_end(out);
     }
     if (how.whole && live && status->state == JOB_WAITING && loop_job(s->loop, r->id)) {
         struct decision places;
@@ -496,6 +488,10 @@ void views_node(struct json_out *out, const struct service *s, int n,
     json_out_key_bool(out, "drained", s->nodes[n].drained);
     json_out_key_string(out, "reason", s->nodes[n].reason[0] ? s->nodes[n].reason : NULL);
     json_out_key_number(out, "since_s", node->since_s);
+    json_out_key_string(out, "partitions",
+                        s->nodes[n].partitions[0] ? s->nodes[n].partitions : NULL);
+    json_out_key_number(out, "reserved_s",
+                        node->access.reserved_s > 0 ? node->access.reserved_s : NAN);
     json_out_key_bool(out, "may_sleep", node->may_sleep);
     json_out_key_number(out, "watts", watts);
     json_out_key_number(out, "host_watts", metered > 0 ? metered : node->host_watts);

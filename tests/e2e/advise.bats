@@ -68,6 +68,27 @@ teardown() {
     run ! grep -q '<script' "$dir/out/report.html"
 }
 
+# Two nodes of a kind and twenty jobs at once for one of them: half of the time the other is free.
+@test "jobs are kept to the nodes of their partition where that is told" {
+    printf 'NODELIST GRES PARTITION\ng1 gpu:v100:1 a*\ng2 gpu:v100:1 b\n' > "$dir/sinfo.txt"
+    {
+        echo 'JobID|User|Submit|Start|End|AllocTRES|NNodes|NodeList|State|Partition'
+        for i in $(seq 20); do
+            echo "$i|ada|1000|$((1000 + 100 * i))|$((1100 + 100 * i))|gres/gpu:v100=1,gres/gpu=1|1|g1|COMPLETED|a"
+        done
+    } > "$dir/sacct.txt"
+    bound=("$corgi" advise --from-slurm "$dir/sacct.txt" --slurm-nodes "$dir/sinfo.txt" --draws 1
+        --policy "fifo,slurm-like,gavel-energy-packed" --json)
+    "${bound[@]}" > "$dir/bound.json"
+    jq -e '.notes | map(select(test("Kept: jobs whose partition is told \\(20\\)"))) | length == 1' "$dir/bound.json"
+    sed -i 's/ b$/ a/' "$dir/sinfo.txt"
+    "${bound[@]}" > "$dir/free.json"
+    # as they ran it makes no difference; under every policy they wait less with both nodes
+    jq -c '.policies[] | [.policy, .wait_p50_s]' "$dir/bound.json" "$dir/free.json"
+    jq -s -e '[.[0].policies, .[1].policies] | transpose | map(.[0].wait_p50_s / .[1].wait_p50_s) |
+              .[0] == 1 and all(.[1:][]; . > 1.5)' "$dir/bound.json" "$dir/free.json"
+}
+
 @test "what is missing is said" {
     run --separate-stderr "$corgi" advise --slurm-nodes "$example/sinfo.txt"
     [ "$status" -eq 2 ]

@@ -86,3 +86,27 @@ wait_field() { # PATH FIELD VALUE
     [ "$(api GET '/v1/nodes?state=falling_asleep' | field nodes.0.name)" = host ]
     wait_field /v1/nodes nodes.0.state asleep # 5 s of the wall
 }
+
+@test "a deadline that is near goes before who was admitted earlier, and is kept" {
+    sed -i 's/speed: 600/speed: 20/' "$CORGID_DIR/c.yaml"
+    corgid_start
+    first=$(submit '{"total_steps": 1e9, "share": false, "move": false}')
+    second=$(submit '{"total_steps": 1e9, "share": false, "move": false}')
+    wait_state "$first" running
+    wait_state "$second" running
+    earlier=$(submit '{"total_steps": 1e9, "share": false}')
+    due=$(submit '{"total_steps": 1000, "share": false, "need": {"kind": "deadline", "within_s": 7200}}')
+    wait_state "$earlier" waiting
+    wait_state "$due" waiting
+    api POST "/v1/jobs/$first/cancel" > /dev/null
+    wait_state "$due" "done"
+    by=$(api GET "/v1/jobs/$due" | field need.deadline_s)
+    end=$(api GET "/v1/jobs/$due" | field ended_s)
+    awk -v end="$end" -v by="$by" 'BEGIN { exit !(end > 0 && end <= by) }'
+    started=$(api GET "/v1/jobs/$due" | field started_s)
+    wait_state "$earlier" running # on what the other has left
+    awk -v due="$started" -v earlier="$(api GET "/v1/jobs/$earlier" | field started_s)" \
+        'BEGIN { exit !(due < earlier) }'
+    run env CORGI_SOCKET="$CORGID_SOCKET" "$CORGI_BIN/corgi" show "$due"
+    [[ $output == *"by 20"* ]]
+}

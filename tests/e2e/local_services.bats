@@ -40,7 +40,7 @@ answers_of() {
 setup_file() {
     DIR=$(mktemp -d /tmp/corgi-services-XXXXXX)
     SIZE=800 # shorter answers cost a good part more when the server sleeps between them
-    PORT=$((20000 + RANDOM % 12000)) # below those of clients
+    PORT=$((10 * (2000 + RANDOM % 1200) + 1)) # below those of clients; 2: the second replica's
     export DIR SIZE PORT
     local quota last=$(($(nproc) - 1))
 
@@ -66,7 +66,8 @@ YAML
 
 teardown_file() {
     stop_daemon "$DIR" || true
-    for pid in $(processes_of "$DIR"); do
+    stop_daemon "$DIR/two" || true
+    for pid in $(processes_of "$DIR") $(processes_of "$DIR/two"); do
         kill -KILL "$pid" || true
     done
     rm -rf "$DIR"
@@ -77,9 +78,9 @@ serve() {
     local id
 
     id=$(submit_job "$DIR" "$1" "\"kind\": \"inference\", \"descriptor\": {\"family\": \"serve\"},
-        \"metrics_url\": \"http://127.0.0.1:$PORT/metrics\",
+        \"metrics_url\": \"http://127.0.0.1:${PORT%1}{replica}/metrics\",
         \"need\": {\"kind\": \"service\", \"rate\": $2, \"latency_s\": $3} ${4:+, $4}" \
-        "exec $CORGI_BIN/example-serve --size $SIZE --port \$(($PORT + 0\${CORGI_REPLICA:+1}))" |
+        "exec $CORGI_BIN/example-serve --size $SIZE --port ${PORT%1}\${CORGI_REPLICA:-1}" |
         jq -r .job.id)
     [ "$id" -gt 0 ]
     await_state "$DIR" "$id" running 30 >&2
@@ -194,4 +195,32 @@ helped() {
     echo "$output"
     echo "# helped after $second s: $(grep -E "$said" <<< "$output")" >&3
     [[ $output =~ $said ]]
+    second=$(daemon_get "$DIR" "/v1/jobs?state=active" | jq --argjson id "$id" '
+        .jobs[] | select(.replica_of == $id and .state == "running") | .id')
+    [ -n "$second" ] || return 0 # another place was enough
+    PORT=$((PORT + 1)) ask 40 12 # of the second one alone: it has a page of its own
+    asked=$(daemon_get "$DIR" "/v1/jobs?state=active" | jq -c '[.jobs[] | {id, demand_rate}]')
+    echo "# asked 40 requests/s of the second replica, job $second: $asked" >&3
+    jq -e --argjson two "$second" '
+        any(.[]; .id == $two and .demand_rate > 20 and .demand_rate < 80)' <<< "$asked"
+}
+
+# What its thread could do at most is known from what one answer costs.
+@test "of several cores a server that works on one request at a time is not believed to use more than one" {
+    (($(nproc) > 1)) || skip "this machine has one core"
+    local two=$DIR/two cost
+
+    mkdir "$two"
+    sed -e "s|$DIR/|$two/|" -e '/cpus:/,$d' "$DIR/corgi.yaml" > "$two/corgi.yaml"
+    echo '  cpus: [{type: cpu-two, cores: "0-1", quota: 1}]' >> "$two/corgi.yaml"
+    cost=$(cost_of_answer "$two")
+    start_daemon "$two"
+    id=$(DIR=$two PORT=$((PORT + 10)) serve lone 100 0.5)
+    PORT=$((PORT + 10)) ask 100 20
+    estimate=$(daemon_get "$two" "/v1/estimates?job=$id&beside=none" | jq -c '.cells[0].rate')
+    daemon_post "$two" "/v1/jobs/$id/cancel" > /dev/null
+    await_state "$two" "$id" cancelled 30
+    stop_daemon "$two"
+    echo "# one answer takes $cost s of a processor, estimated $estimate" >&3
+    jq -e --argjson c "$cost" '.source == "measured" and .value < 1.5 / $c' <<< "$estimate"
 }

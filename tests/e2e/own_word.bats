@@ -42,6 +42,14 @@ plus() { python3 -c "print($1 + ($2))"; }
     [[ $output == *"2 windows: of a time that was told already"* ]]
     [[ $output == *"3 windows: not within the life of the attempt"* ]]
     api GET /metrics | grep -q 'corgi_measurements_refused_total{reason="outside"} 3'
+    corgid_stop # what was refused is remembered, of a job that runs and of one that ended
+    corgid_start
+    [ "$(refused "$id" overlaps)" = 2 ]
+    api POST "/v1/jobs/$id/cancel" > /dev/null
+    wait_state "$id" cancelled
+    corgid_stop
+    corgid_start
+    [ "$(refused "$id" outside)" = 3 ]
 }
 
 @test "a job that its engine measures is not asked for its own word" {

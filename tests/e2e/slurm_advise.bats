@@ -97,8 +97,12 @@ hand_in() {
     # and by day, with the jobs that have started and those that Corgi would have started sooner
     api GET /v1/advice | jq -e '.watching and (.days | map(.jobs) | add) >= 190 and
         (.days | map(.sooner_jobs) | add) > 0 and (.days | map(.mean_sooner_s // 0) | max) > 0'
+    # the same schedule replayed
+    CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" advise --policy fifo --draws 3 --json > "$CORGID_DIR/advice.json"
+    jq -c '[.replay | .jobs, .energy_error_percent, .ends_error_percent]' "$CORGID_DIR/advice.json"
+    jq -e '.replay | .jobs >= 190 and .energy_error_percent < 5 and .ends_error_percent < 5' "$CORGID_DIR/advice.json"
     # the line to the helper, and Slurm's own count of what it was asked by whomever
-    [ "$(jq -r .op "$CORGID_DIR/requests" | sort -u | tr '\n' ' ')" = "conf hello jobs nodes " ]
+    [ "$(jq -r .op "$CORGID_DIR/requests" | sort -u | tr '\n' ' ')" = "conf hello jobs nodes partitions reservations " ]
 }
 
 @test "as a user without rights: Slurm counts no request that changes anything" {
@@ -120,7 +124,7 @@ hand_in() {
     sdiag | sed -n '/by user/,/Pending/p' | grep -q nobody
     # what it is asked in these seconds: looking, sbatch's one request, and its own slurmd
     sdiag | sed -n '/by message type/,/by user/p' | grep -oE '(REQUEST|MESSAGE)_[A-Z_]+' | sort -u |
-        grep -vxE 'REQUEST_(JOB_INFO|JOB_INFO_SINGLE|FED_INFO|NODE_INFO|PARTITION_INFO|BUILD_INFO|STATS_INFO|SUBMIT_BATCH_JOB|COMPLETE_BATCH_SCRIPT|STEP_COMPLETE|COMPLETE_PROLOG)|MESSAGE_(NODE_REGISTRATION_STATUS|EPILOG_COMPLETE)' \
+        grep -vxE 'REQUEST_(JOB_INFO|JOB_INFO_SINGLE|FED_INFO|NODE_INFO|PARTITION_INFO|RESERVATION_INFO|BUILD_INFO|STATS_INFO|SUBMIT_BATCH_JOB|COMPLETE_BATCH_SCRIPT|STEP_COMPLETE|COMPLETE_PROLOG)|MESSAGE_(NODE_REGISTRATION_STATUS|EPILOG_COMPLETE)' \
             > "$CORGID_DIR/others" || true
     cat "$CORGID_DIR/others"
     [ ! -s "$CORGID_DIR/others" ]

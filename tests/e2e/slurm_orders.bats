@@ -50,6 +50,33 @@ node_is() { # NODE STATE
     jq -e .ok <<< "$output"
 }
 
+@test "an order for a job with a mark touches no other job" {
+    local job array
+    local mark=corgi1:0123456789abcdef0123456789abcdef0123456789abcdef00000000000000aa
+    job=$(batch 30 --hold --gres=gpu:1)
+    run -0 order "\"op\":\"update_job\",\"job\":\"$job\",\"mark\":\"00000000000000aa\",\"release\":true"
+    [ "$(jq -r .code <<< "$output")" = foreign ]
+    run -0 order "\"op\":\"cancel\",\"job\":\"$job\",\"mark\":\"00000000000000aa\""
+    [ "$(jq -r .code <<< "$output")" = foreign ]
+    is "$job" PENDING
+    [ "$(of_job "$job" Priority)" = 0 ]
+    scontrol update job="$job" admincomment="theirs $mark:{}"
+    run -0 order "\"op\":\"update_job\",\"job\":\"$job\",\"mark\":\"00000000000000ab\",\"release\":true"
+    [ "$(jq -r .code <<< "$output")" = foreign ]
+    run -0 order "\"op\":\"update_job\",\"job\":\"$job\",\"mark\":\"00000000000000aa\",\"release\":true"
+    jq -e .ok <<< "$output"
+    array=$(batch 30 --hold --gres=gpu:1 --array=1-3)
+    scontrol update job="$array" admincomment="$mark:{}"
+    run -0 order "\"op\":\"update_job\",\"job\":\"${array}_2\",\"mark\":\"00000000000000aa\",\"release\":true"
+    jq -e .ok <<< "$output"
+    within 150 is "${array}_2" RUNNING
+    run -0 order "\"op\":\"cancel\",\"job\":\"${array}_2\",\"mark\":\"00000000000000ab\""
+    [ "$(jq -r .code <<< "$output")" = foreign ]
+    run -0 order "\"op\":\"cancel\",\"job\":\"${array}_2\",\"mark\":\"00000000000000aa\""
+    jq -e .ok <<< "$output"
+    scancel "$job" "$array"
+}
+
 @test "a job that runs goes back on hold and starts elsewhere" {
     local job
     job=$(batch 60 -w node1 --gres=gpu:1)

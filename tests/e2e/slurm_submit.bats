@@ -8,21 +8,11 @@ load ../support/corgid.bash
 
 setup_file() {
     slurm_needed
-    plugin=$(dirname "$CORGI_BIN")/lib/job_submit_corgi.so
-    [ -e "$plugin" ] || skip "job_submit_corgi.so was not built: there is no libslurm-dev"
-    stock=$(dirname "$(find /usr/lib -name job_submit_all_partitions.so 2> /dev/null | head -n 1)")
-    export CORGI_SLURM_PLUGIN_CONF
-    CORGI_SLURM_PLUGIN_CONF=$(mktemp /tmp/slurm-plugin.XXXXXX)
-    printf 'Partitions=main\nDefault=yes\n' > "$CORGI_SLURM_PLUGIN_CONF"
-    chmod 644 "$CORGI_SLURM_PLUGIN_CONF"
-    NODES=2 EXTRA="JobSubmitPlugins=corgi
-PluginDir=$(dirname "$plugin"):$stock
-PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP" slurm_start
+    NODES=2 slurm_start_managed
 }
 
 teardown_file() {
     slurm_stop
-    rm -f "${CORGI_SLURM_PLUGIN_CONF:-}"
 }
 
 teardown() {

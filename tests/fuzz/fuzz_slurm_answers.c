@@ -1,12 +1,14 @@
 /* fuzz_slurm_answers.c - whatever the helper answers, what is told of it makes sense
  *
- * Every line of the input is an answer; lines that have jobs go to the table of jobs, the
- * others to that of nodes.  The sink plays the daemon: devices are within the cluster, a
- * job is found before anything else is told of it, and ends once. */
+ * Every line of the input is an answer; lines that have jobs go to the table of jobs,
+ * those with partitions or reservations to who may use which nodes, the others to the
+ * table of nodes.  The sink plays the daemon: devices are within the cluster, a job is
+ * found before anything else is told of it, and ends once. */
 #include "fuzz/fuzz.h"
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "engine/slurm/slurm_access.h"
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
 
@@ -36,8 +38,12 @@ static void on_event(void *ctx, const struct engine_event *e)
 {
     struct daemon *d = ctx;
 
+    if (e->group < 0 || e->group >= LOOP_NODE_GROUPS || !(e->limit_s >= 0))
+        abort();
     if (e->kind == ENGINE_JOB_FOUND) {
-        if (!e->found->ref[0] || !e->found->user[0] || e->found->devices < 1)
+        if (!e->found->ref[0] || !e->found->user[0] || e->found->devices < 1 ||
+            e->found->group < 0 || e->found->group >= LOOP_NODE_GROUPS ||
+            !(e->found->limit_s >= 0))
             abort();
         if (d->jobs + 1 < MOST_JOBS) {
             *e->found->job_out = ++d->jobs;
@@ -72,8 +78,15 @@ static void take(struct slurm_node_table *nodes, struct slurm_job_table *jobs,
         return;
     if (json_member_bool(json_doc_root(doc), "jobs", false))
         slurm_job_table_take(jobs, json_doc_root(doc), 1e9);
+    else if (json_member_bool(json_doc_root(doc), "partitions", false))
+        slurm_access_take_partitions(slurm_node_table_access(nodes), json_doc_root(doc),
+                                     1e9);
+    else if (json_member_bool(json_doc_root(doc), "reservations", false))
+        slurm_access_take_reservations(slurm_node_table_access(nodes), json_doc_root(doc),
+                                       1e9);
     else
         slurm_node_table_take(nodes, json_doc_root(doc), 1e9);
+    slurm_access_tell(slurm_node_table_access(nodes), 1e9);
     json_doc_destroy(doc);
 }
 
@@ -90,10 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct engine_sink sink = {on_event, d};
     const struct slurm_node_options options = {.names = "tesla=t4,gpu=l4"};
     struct slurm_node_table *nodes = slurm_node_table_create(&options, sink);
+    struct slurm_access *access = slurm_access_create(nodes, sink);
     struct slurm_job_table *jobs = slurm_job_table_create(nodes, sink);
     const char *at = (const char *)data, *end = at + size;
     struct cluster *cluster;
 
+    slurm_node_table_set_access(nodes, access);
     take(nodes, jobs, first, sizeof(first) - 1);
     if (slurm_node_table_cluster(nodes, &cluster, NULL) < 0)
         abort();
@@ -108,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     cluster_destroy(cluster);
     slurm_job_table_destroy(jobs);
+    slurm_access_destroy(access);
     slurm_node_table_destroy(nodes);
     free(d);
     return 0;

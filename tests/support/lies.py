@@ -4,7 +4,7 @@ Usage: lies.py SOCKET PORT SEED ROW
 
 The daemon simulates a cluster with a stepped clock whose engine measures nothing, so all it
 knows is what users tell it.  ROW is what the liar tells: "none" (the truth), or WHERE:HOW with
-WHERE "own" (a family of its own) or "victim" (that of another user) and HOW a factor or "mixed".
+WHERE "own" (a family of its own) or "victim" (that of another user) and HOW a factor, "nan" or "mixed".
 Printed is what the victim is then told: verdicts and estimates.
 """
 import http.client

@@ -23,7 +23,24 @@ slurm_start() {
     export SLURM_CONF
 }
 
+# One whose partition `main` is managed by job_submit_corgi; `other` on the same nodes is not.
+slurm_start_managed() { # [LINE OF THE PLUGIN'S SETTINGS...]
+    local plugin stock
+    plugin=$(dirname "$CORGI_BIN")/lib/job_submit_corgi.so
+    [ -e "$plugin" ] || skip "job_submit_corgi.so was not built: there is no libslurm-dev"
+    stock=$(dirname "$(find /usr/lib -name job_submit_all_partitions.so 2> /dev/null | head -n 1)")
+    CORGI_SLURM_PLUGIN_CONF=$(mktemp /tmp/slurm-plugin.XXXXXX)
+    export CORGI_SLURM_PLUGIN_CONF
+    printf '%s\n' Partitions=main Default=yes "$@" > "$CORGI_SLURM_PLUGIN_CONF"
+    chmod 644 "$CORGI_SLURM_PLUGIN_CONF"
+    EXTRA="JobSubmitPlugins=corgi
+PluginDir=$(dirname "$plugin"):$stock
+PartitionName=other Nodes=ALL MaxTime=INFINITE State=UP${EXTRA:+
+$EXTRA}" slurm_start
+}
+
 slurm_stop() {
+    rm -f "${CORGI_SLURM_PLUGIN_CONF:-}" "${CORGI_SLURM_PLUGIN_CONF:-/nowhere}.detached"
     [ -n "${SLURM_LAB:-}" ] || return 0
     "$SLURM_CLUSTER" stop "$SLURM_LAB" 3>&- || true
     rm -rf "$SLURM_LAB"

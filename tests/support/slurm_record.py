@@ -61,7 +61,7 @@ def slurm_says(path, ids):
 
 
 def store_says(path):
-    jobs = {}
+    jobs, twice = {}, []
     store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     store.row_factory = sqlite3.Row
     for row in store.execute("select * from jobs"):
@@ -70,9 +70,9 @@ def store_says(path):
         submitted = float(rest.partition("+")[0])
         key = (name, submitted)
         if key in jobs:
-            print(f"job {name} of {submitted} is in the store twice")
+            twice.append(key)
         jobs[key] = row, extra
-    return jobs
+    return jobs, twice
 
 
 def remembered(path):
@@ -113,7 +113,7 @@ def main():
             name, number, node, gpus = (line.split() + [""])[:4]
             ran[name].add((node, gpus))
             ids[number] = name
-    ends, jobs = slurm_says(args.jobcomp, ids), store_says(args.store)
+    ends, (jobs, twice) = slurm_says(args.jobcomp, ids), store_says(args.store)
     wrong = forgotten = unseen = 0
 
     def differs(key, what):
@@ -121,6 +121,8 @@ def main():
         wrong += 1
         print(f"job {key[0]}: {what}")
 
+    for key in twice:
+        differs(key, f"submitted at {key[1]}: it is in the store twice")
     for key, said in ends.items():
         # of an array that was cancelled while it waited there is one entry for all of it
         if key not in jobs and said[0][0] == "cancelled" and not said[0][3] and any(

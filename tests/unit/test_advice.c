@@ -118,6 +118,45 @@ static void a_job_that_cannot_be_placed_twice_makes_the_replay_differ(void **sta
     advice_fini(&advice);
 }
 
+/* Two GPUs, two jobs on parts of one of them, one on the other. */
+static void jobs_that_shared_a_gpu_are_replayed_so(void **state)
+{
+    struct advice advice = {0};
+
+    (void)state;
+    load(HEADER
+         "1|ada|a|2024-03-01T08:00:00|2024-03-01T08:00:00|01:00:00|gres/shard=1|1|new1|"
+         "COMPLETED|0|\n"
+         "2|ada|b|2024-03-01T08:00:00|2024-03-01T08:10:00|01:00:00|gres/shard=1|1|new1|"
+         "COMPLETED|0|\n"
+         "3|bob|c|2024-03-01T08:00:00|2024-03-01T08:20:00|01:00:00|gres/gpu=1|1|new1|"
+         "COMPLETED|0|\n",
+         0);
+    play(2);
+    assert_int_equal(advice_init(&advice, &sweep, &options, &err), 0);
+    assert_int_equal(advice.fit.ended, 3);
+    assert_near(advice.fit.ends_percent, 0, 0.01);
+    advice_fini(&advice);
+}
+
+/* A k80 and a V100 at once: it goes on at the pace of the k80 when it is replayed. */
+static void a_job_on_two_types_is_replayed_on_both(void **state)
+{
+    struct advice advice = {0};
+
+    (void)state;
+    load(HEADER "1|ada|a|2024-03-01T08:00:00|2024-03-01T08:00:00|01:00:00|gres/gpu=2|2|"
+                "new1,old1|COMPLETED|0|\n"
+                "2|bob|b|2024-03-01T08:00:00|2024-03-01T08:10:00|01:00:00|gres/gpu=1|1|"
+                "new1|COMPLETED|0|\n",
+         0);
+    play(2);
+    assert_int_equal(advice_init(&advice, &sweep, &options, &err), 0);
+    assert_int_equal(advice.fit.ended, 2);
+    assert_near(advice.fit.ends_percent, 0, 0.01);
+    advice_fini(&advice);
+}
+
 static void users_are_told_what_they_gain(void **state)
 {
     struct advice advice = {0};
@@ -169,6 +208,8 @@ int main(void)
         cmocka_unit_test_teardown(jobs_start_and_end_when_they_did, tear_down),
         cmocka_unit_test_teardown(
             a_job_that_cannot_be_placed_twice_makes_the_replay_differ, tear_down),
+        cmocka_unit_test_teardown(jobs_that_shared_a_gpu_are_replayed_so, tear_down),
+        cmocka_unit_test_teardown(a_job_on_two_types_is_replayed_on_both, tear_down),
         cmocka_unit_test_teardown(users_are_told_what_they_gain, tear_down),
         cmocka_unit_test_teardown(since_keeps_the_last_part, tear_down),
     };

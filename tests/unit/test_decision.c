@@ -316,6 +316,12 @@ static void is_taken(struct world *w)
     cluster_seat(w->cluster, SLOW, 8);
 }
 
+static void is_not_allowed(struct world *w)
+{
+    job_on(w, -1, 5)->job.group = 2;
+    w->cluster->nodes[w->cluster->devices[FAST].node].access.groups = 1u << 2;
+}
+
 static const struct {
     void (*make)(struct world *w);
     const char *word, *said;
@@ -326,6 +332,8 @@ static const struct {
     [DECISION_TOO_SLOW] = {is_too_slow, "too_slow",
                            "too slow: 9.52/s at 80 % confidence, 9.90/s are needed"},
     [DECISION_TAKEN] = {is_taken, "taken", "fast enough, none free"},
+    [DECISION_NOT_ALLOWED] = {is_not_allowed, "not_allowed",
+                              "on no node it may use for as long as its time limit"},
 };
 
 static void every_verdict_agrees_with_its_text(void **state)

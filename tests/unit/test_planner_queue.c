@@ -39,7 +39,7 @@ static void somebody_waits(void)
     s->job.submitted_s = w.now_s - 2 * w.settings.grace_s;
 }
 
-static void a_gang_others_wait_behind_awaits_a_node(void **state)
+static void a_gang_awaits_a_node_where_it_is_done_earlier(void **state)
 {
     static const struct {
         bool queue;
@@ -47,9 +47,9 @@ static void a_gang_others_wait_behind_awaits_a_node(void **state)
         bool waits;
     } cases[] = {
         {true, 0.4, 1e7, true},
-        {false, 0.4, 1e7, false},     /* nobody is kept waiting */
-        {true, 0.95, 1e7, false},     /* hardly slower */
-        {true, 0.4, 40 * 100, false}, /* it would be done before */
+        {false, 0.4, 1e7, true},
+        {false, 0.95, 1e7, false},     /* hardly slower */
+        {false, 0.4, 40 * 100, false}, /* it would be done before */
     };
 
     (void)state;
@@ -76,7 +76,7 @@ static void a_gang_others_wait_behind_awaits_a_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gang_others_wait_behind_awaits_a_node),
+        cmocka_unit_test(a_gang_awaits_a_node_where_it_is_done_earlier),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

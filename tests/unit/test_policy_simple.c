@@ -276,6 +276,7 @@ static void the_table_has_every_fixed_name(void **state)
                                         "corgi-noshare",
                                         "corgi-nomoves",
                                         "corgi-nosleep",
+                                        "corgi-noexplore",
                                         "oracle",
                                         "oracle-nocaps",
                                         "feedback-only",

@@ -3,12 +3,14 @@
 #include "support/test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A child in a session of its own with a child in yet another; both wait.  *below is the
@@ -165,6 +167,56 @@ CASE(the_environment_of_a_process_is_read)
     assert_false(process_environ_has(child, both, 2));
 }
 
+struct spinner {
+    pthread_barrier_t there, over;
+};
+
+static void *spin(void *arg)
+{
+    struct spinner *s = arg;
+    struct timespec used;
+
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    } while (used.tv_sec == 0 && used.tv_nsec < 150000000);
+    pthread_barrier_wait(&s->there);
+    pthread_barrier_wait(&s->over);
+    return NULL;
+}
+
+static void *idle(void *arg)
+{
+    struct spinner *s = arg;
+
+    pthread_barrier_wait(&s->there);
+    pthread_barrier_wait(&s->over);
+    return NULL;
+}
+
+CASE(each_thread_has_its_own_time)
+{
+    struct process_threads threads = {0};
+    struct spinner s;
+    pthread_t one, other;
+    int much = 0;
+
+    pthread_barrier_init(&s.there, NULL, 3);
+    pthread_barrier_init(&s.over, NULL, 3);
+    assert_int_equal(pthread_create(&one, NULL, spin, &s), 0);
+    assert_int_equal(pthread_create(&other, NULL, idle, &s), 0);
+    pthread_barrier_wait(&s.there);
+    process_threads_add(getpid(), &threads);
+    pthread_barrier_wait(&s.over);
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+    assert_true(threads.count >= 3); /* sanitizers have threads of their own */
+    for (size_t i = 0; i < threads.count; i++)
+        much += threads.items[i].cpu_s > 0.1;
+    assert_in_range(much, 1, 2);      /* the test itself may have worked as long */
+    process_threads_add(0, &threads); /* nobody: nothing */
+    free(threads.items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +225,7 @@ int main(void)
         cmocka_unit_test(the_table_below_a_process_is_without_it),
         cmocka_unit_test(another_process_with_the_number_is_not_signalled),
         cmocka_unit_test(the_environment_of_a_process_is_read),
+        cmocka_unit_test(each_thread_has_its_own_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

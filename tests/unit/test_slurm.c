@@ -137,6 +137,29 @@ static void nodes_come_from_sinfo(void **state)
     assert_null(slurm_nodes_find(&nodes, "g4"));
 }
 
+static void partitions_of_nodes_are_groups(void **state)
+{
+    (void)state;
+    assert_int_equal(read_nodes("NODELIST GRES PARTITION\n"
+                                "g[1-2] gpu:v100:4 main*\n"
+                                "g2 gpu:v100:4 long\n"
+                                "g3 gpu:k80:4 old,long\n"
+                                "g4 gpu:k80:4\n",
+                                NULL),
+                     0);
+    assert_int_equal(slurm_nodes_group(&nodes, "main"), 1);
+    assert_int_equal(slurm_nodes_group(&nodes, "long"), 2);
+    assert_int_equal(slurm_nodes_group(&nodes, "old"), 3);
+    assert_int_equal(slurm_nodes_group(&nodes, "none"), 0);
+    assert_int_equal(slurm_nodes_find(&nodes, "g1")->groups, 1 << 1);
+    assert_int_equal(slurm_nodes_find(&nodes, "g2")->groups, 1 << 1 | 1 << 2);
+    assert_int_equal(slurm_nodes_find(&nodes, "g3")->groups, 1 << 2 | 1 << 3);
+    assert_int_equal(slurm_nodes_find(&nodes, "g4")->groups, 0);
+    slurm_nodes_fini(&nodes);
+    assert_int_equal(read_nodes("NodeName=n1 Partitions=a,b Gres=gpu:a100:8\n", NULL), 0);
+    assert_int_equal(slurm_nodes_find(&nodes, "n1")->groups, 1 << 1 | 1 << 2);
+}
+
 static void nodes_come_from_scontrol(void **state)
 {
     (void)state;
@@ -353,6 +376,7 @@ int main(void)
         slurm_test(no_times_are_refused),
         slurm_test(lists_of_hosts_are_spread_out),
         slurm_test(nodes_come_from_sinfo),
+        slurm_test(partitions_of_nodes_are_groups),
         slurm_test(nodes_come_from_scontrol),
         slurm_test(bad_nodes_are_refused_by_line),
         slurm_test(jobs_are_told_from_steps_and_from_those_without_gpus),

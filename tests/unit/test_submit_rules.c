@@ -75,8 +75,7 @@ CASE(what_is_asked_for_is_noted_behind_foreign_words)
         SUBMIT_TAKE);
     assert_true(verdict.hold);
     assert_string_equal(verdict.admin_comment,
-                        "corgi1:" DIGEST
-                        ":{\"kind\":\"training\",\"gpus\":1,\"descriptor\":"
+                        "corgi1:" DIGEST ":{\"kind\":\"training\",\"descriptor\":"
                         "{\"family\":\"a b\"},\"need\":{\"kind\":\"rate\",\"rate\":40}}");
     assert_int_equal(decide((struct submitted_job){.partition = "gpu",
                                                    .comment = "corgi: --min-rate 3",
@@ -105,6 +104,43 @@ CASE(the_header_counts_before_the_comment)
         decide((struct submitted_job){.partition = "gpu", .comment = "corgis are dogs"}),
         SUBMIT_TAKE);
     assert_non_null(strstr(verdict.admin_comment, "best_effort"));
+}
+
+CASE(with_sharing_plain_gpus_are_noted_and_taken_off)
+{
+    static const struct {
+        const char *gres;
+        int nodes;
+        const char *noted; /* NULL: it stays as it is */
+    } cases[] = {{"gres:gpu:2", 0, "\"gpus\":2"},
+                 {"gres:gpu", 1, "\"gpus\":1"},
+                 {"gres:gpu:2", 3, "\"gpus\":6"},
+                 {"gres:shard:1", 1, "\"gpus\":1"},
+                 {"gres:gpu:v100:1", 1, NULL},
+                 {"gres:shard:2", 1, NULL},
+                 {"gres:gpu:1,craynetwork:1", 1, NULL},
+                 {"gres:gpu:0", 1, NULL},
+                 {"gres:gpu:65", 1, NULL},
+                 {NULL, 1, NULL}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (int sharing = 0; sharing < 2; sharing++) {
+            const char *noted = sharing ? cases[i].noted : NULL;
+
+            set(sharing ? "Partitions=gpu\nSharing=yes\n" : "Partitions=gpu\n");
+            assert_int_equal(decide((struct submitted_job){.partition = "gpu",
+                                                           .gres = cases[i].gres,
+                                                           .nodes = cases[i].nodes}),
+                             SUBMIT_TAKE);
+            assert_int_equal(verdict.drop_gres, noted != NULL);
+            if (noted)
+                assert_non_null(strstr(verdict.admin_comment, noted));
+            else
+                assert_null(strstr(verdict.admin_comment, "gpus"));
+        }
+    set("Partitions=gpu\nSharing=yes\nHold=no\n"); /* nobody would give them back */
+    decide((struct submitted_job){.partition = "gpu", .gres = "gres:gpu:1"});
+    assert_false(verdict.drop_gres);
 }
 
 CASE(a_wrong_line_is_refused_with_line_and_reason)
@@ -234,6 +270,8 @@ int main(void)
                                   tear_down),
         cmocka_unit_test_teardown(a_header_of_a_megabyte_is_refused, tear_down),
         cmocka_unit_test_teardown(scripts_run_under_the_probe_where_nodes_have_it,
+                                  tear_down),
+        cmocka_unit_test_teardown(with_sharing_plain_gpus_are_noted_and_taken_off,
                                   tear_down),
         cmocka_unit_test(settings_say_what_is_wrong_and_where),
     };

@@ -85,6 +85,29 @@ static const struct job_status *too_few_processors_are_left(void)
     return s;
 }
 
+/* The node of the free device is not in its group. */
+static const struct job_status *its_partition_is_full(void)
+{
+    struct job_status *s;
+
+    world_run(&w, alone(20), 1);
+    s = alone(5);
+    s->job.group = 3;
+    w.cluster->nodes[1].access.groups = 1u << 3;
+    return s;
+}
+
+/* A reservation begins before its time is over, on both nodes. */
+static const struct job_status *all_nodes_are_reserved_soon(void)
+{
+    struct job_status *s = alone(5);
+
+    for (int n = 0; n < w.cluster->node_count; n++)
+        w.cluster->nodes[n].access.reserved_s = w.now_s + 600;
+    s->job.limit_s = 3600;
+    return s;
+}
+
 /* Two more nodes with a device free each: the first is soon free as a whole.  Somebody
  * waits for long, for memory that is nowhere. */
 static const struct job_status *a_node_will_be_free_for_the_gang(void)
@@ -130,6 +153,12 @@ static const struct {
     {UNPLACED_NODE, a_node_will_be_free_for_the_gang,
      "waits: it would be on several nodes now, and is done earlier where one will be "
      "free for all of it"},
+    {UNPLACED_ACCESS, its_partition_is_full,
+     "waits: no node it may use, by its partition, account and reservations, is free for "
+     "as long as its time limit"},
+    {UNPLACED_ACCESS, all_nodes_are_reserved_soon,
+     "waits: no node it may use, by its partition, account and reservations, is free for "
+     "as long as its time limit"},
 };
 
 #define STATES (sizeof(states) / sizeof(states[0]))

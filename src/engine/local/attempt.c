@@ -84,6 +84,7 @@ void attempt_destroy(struct attempt *a)
     attempt_close_probe(a);
     attempt_close_result(a);
     vec_free(&a->members);
+    vec_free(&a->threads);
     free(a->dir);
     free(a);
 }

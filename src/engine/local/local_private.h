@@ -78,6 +78,7 @@ struct attempt {
     double counted_s; /* when that was last told; NaN: not yet */
     double
         counted_cpu_s; /* the time its processes, without the probe, had used by then */
+    struct process_threads threads; /* of a service on several cores, by then */
     double gpu_busy_s,
         gpu_seen_s;     /* device seconds of its processes, of all, since then */
     uint64_t oom_kills; /* of its cgroup when it began */

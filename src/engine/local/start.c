@@ -176,6 +176,18 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct probe_words *w
     vec_push(&w->argv, word);
 }
 
+/* Each replica of a service has a page of its own. */
+static void add_metrics_url(struct probe_words *w, const char *url, int replica)
+{
+    const char *mark = strstr(url, ENGINE_REPLICA);
+
+    if (mark)
+        add_word(w, "--metrics-url=%.*s%d%s", (int)(mark - url), url, replica,
+                 mark + strlen(ENGINE_REPLICA));
+    else
+        add_word(w, "--metrics-url=%s", url);
+}
+
 /* The probe's options, then the job's command. */
 static void add_words(struct probe_words *w, const struct local_engine *e,
                       const struct attempt *a, const struct engine_job *job,
@@ -198,7 +210,7 @@ static void add_words(struct probe_words *w, const struct local_engine *e,
     add_word(w, "--window=%g", e->options.window_s);
     add_word(w, "--grace=%g", a->grace_s);
     if (job->metrics_url)
-        add_word(w, "--metrics-url=%s", job->metrics_url);
+        add_metrics_url(w, job->metrics_url, job->replica);
     if (job->metrics_counter)
         add_word(w, "--metrics-counter=%s", job->metrics_counter);
     if (job->progress_file)

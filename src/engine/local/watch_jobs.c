@@ -27,6 +27,9 @@
 #define BUFFER_BYTES                                                                     \
     (1 << 20) /* of the socket: a busy daemon loses none of a few hundred */
 
+/* Of the busiest thread's time: less than that is no part of the work. */
+#define WORKING_SHARE 0.05
+
 /* Told of a job that did no work at all: 0 would say that nobody looked. */
 #define WORK_LEAST_S 1e-9
 
@@ -53,9 +56,40 @@ static double job_cpu_s(const struct local_engine *e, const struct attempt *a)
     return cpu_s;
 }
 
+static double thread_cpu_s(const struct process_threads *threads, pid_t id)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->items[i].id == id)
+            return threads->items[i].cpu_s;
+    return 0;
+}
+
+/* How many of so many cores a service uses at once at most.  One that works on one
+ * request at a time keeps one busy, however many there are: threads that did next to
+ * nothing since the last call, beside the busiest, do not count. */
+static double usable_cores(struct attempt *a, double cores)
+{
+    struct process_threads now = {0};
+    double most = 0;
+    int working = 0;
+
+    for (size_t i = 0; i < a->members.count; i++)
+        if (a->members.items[i].pid != a->probe.pid)
+            process_threads_add(a->members.items[i].pid, &now);
+    for (size_t i = 0; i < now.count; i++)
+        most =
+            fmax(most, now.items[i].cpu_s - thread_cpu_s(&a->threads, now.items[i].id));
+    for (size_t i = 0; i < now.count; i++)
+        working += now.items[i].cpu_s - thread_cpu_s(&a->threads, now.items[i].id) >=
+                   WORKING_SHARE * most;
+    vec_free(&a->threads);
+    a->threads = now;
+    return most > 0 ? fmin(cores, working) : cores;
+}
+
 /* The share of its devices' time that a job used since the last call: of cores as far as
- * the quota gives them, of GPUs as the driver tells.  NaN: not known, as in its first
- * window, in which a service may have read its weights. */
+ * the quota gives them and a service can use them, of GPUs as the driver tells.  NaN: not
+ * known, as in its first window, in which a service may have read its weights. */
 static double busy_share(const struct local_engine *e, struct attempt *a)
 {
     double now_s = clock_wall_s(), cpu_s = job_cpu_s(e, a), cores = 0, busy = NAN;
@@ -66,6 +100,8 @@ static double busy_share(const struct local_engine *e, struct attempt *a)
         if (d->gpu < 0)
             cores += cpus_cores(&d->cpu) * d->scale;
     }
+    if (a->service && cores > 1)
+        cores = usable_cores(a, cores);
     if (a->gpu_seen_s > 0)
         busy = a->gpu_busy_s / a->gpu_seen_s;
     else if (cores > 0 && now_s > a->counted_s) /* not NaN */

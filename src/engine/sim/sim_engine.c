@@ -186,6 +186,7 @@ static int make_world(struct sim_engine *e, struct err *err)
                               .gpu_of_type = e->options.gpu_of_type,
                               .alone_sd = e->options.alone_sd,
                               .beside_sd = e->options.beside_sd,
+                              .beside_free = e->options.beside_free,
                               .gang_interference = e->options.gang_interference,
                               .cap_steepness = e->options.cap_steepness,
                               .drift = e->options.drift};

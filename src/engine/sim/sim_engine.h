@@ -41,6 +41,7 @@ struct sim_engine_options {
     double start_s; /* the world's time when it is made anew: seconds since the epoch */
     uint64_t seed;
     double alone_sd, beside_sd;              /* hidden factors of each job, see truth.h */
+    bool beside_free;                        /* likewise */
     double gang_interference, cap_steepness; /* see truth.h; 0: none */
     double drift;        /* of rates over the days, see truth.h; 0: none */
     bool queue;          /* it has a queue: a job is handed in before it starts */

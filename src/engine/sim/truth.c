@@ -237,18 +237,20 @@ void truth_outcome(const struct truth *t, int type, double cap_watts,
                    struct truth_outcome *out)
 {
     const struct gpu_sheet *gpu = &t->world->gpus[gpu_of(t, type)];
-    double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE] = {1}, busy = 0;
+    double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE], busy = 0;
     struct power_capped capped;
 
     assert(count >= 0 && count <= LOOP_MAX_SHARE);
     *out = (struct truth_outcome){.fits = true, .watts = gpu->idle_watts};
     for (int i = 0; i < count; i++) {
         alone[i] = truth_alone(t, members[i].request, type, members[i].nodes);
+        speed[i] = 1;
         out->fits = out->fits && alone[i] > 0;
     }
     if (!out->fits || count == 0)
         return;
-    if (count > 1 && !speeds_together(t, type, members, count, alone, speed)) {
+    if (count > 1 && !t->beside_free &&
+        !speeds_together(t, type, members, count, alone, speed)) {
         out->fits = false;
         return;
     }

@@ -72,6 +72,8 @@ struct truth {
     const int *gpu_of_type; /* (cluster types) the world's GPU of each; NULL: the same */
     double alone_sd;        /* of the log of a job's own factor, alone */
     double beside_sd;       /* and beside others */
+    bool beside_free; /* neighbours cost nothing: a schedule that was is followed, and
+                         what they cost is in its times */
     double gang_interference; /* two gangs that share run at this factor of what jobs on
                                  one device would, each a draw of its own around it; 0
                                  and 1: nothing more */

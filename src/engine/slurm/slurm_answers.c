@@ -69,8 +69,9 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
         !n.asleep && !n.falling &&
         (!strcmp(state, "down") || !strcmp(state, "unknown") || !strcmp(state, "error") ||
          !strcmp(state, "future") || has(row, "no_respond") || has(row, "invalid"));
-    n.drained = has(row, "drain") || has(row, "fail") || has(row, "maint") ||
-                has(row, "reserved") || has(row, "reboot");
+    n.drained =
+        has(row, "drain") || has(row, "fail") || has(row, "maint") || has(row, "reboot");
+    n.reserved = has(row, "reserved");
     *node = n;
     return true;
 }
@@ -156,6 +157,7 @@ static void read_texts(const struct json_value *row, struct slurm_job_row *j)
     j->partition = json_member_string(row, "partition");
     j->account = json_member_string(row, "account");
     j->qos = json_member_string(row, "qos");
+    j->reservation = json_member_string(row, "reservation");
     j->command = json_member_string(row, "command");
     j->directory = json_member_string(row, "directory");
     j->admin_comment = json_member_string(row, "admin_comment");

@@ -20,6 +20,7 @@
 struct slurm_node_row {
     char name[SLURM_NAME_SIZE];
     bool down, asleep, falling, drained; /* falling: asleep, and not sleeping yet */
+    bool reserved;                       /* for some jobs: see slurm_access.h */
     char reason[160];
     struct slurm_gres gres;
     char features[256];
@@ -48,6 +49,7 @@ struct slurm_job_row {
     uint32_t uid, gid;
     const char *user; /* never NULL; the next ones may be */
     const char *name, *partition, *account, *qos, *command, *directory;
+    const char *reservation;
     const char *admin_comment, *features;
     bool completing;        /* what ran of it is still being looked for */
     bool depends;           /* on jobs that have not ended */

@@ -36,6 +36,15 @@ static int check_partitions(const void *value, struct err *err)
     return 0;
 }
 
+static int check_program(const void *value, struct err *err)
+{
+    const char *path = *(char *const *)value;
+
+    return !path || path[0] == '/'
+               ? 0
+               : err_set(err, ERR_INVALID, "cap_program is a whole path, not '%s'", path);
+}
+
 static int check_exporter(const void *value, struct err *err)
 {
     const char *urls = *(char *const *)value;
@@ -62,6 +71,15 @@ const struct config_key slurm_config_keys[] = {
                "stopped for others"),
     CONFIG_KEY(BOOL, "sleep", AT(sleep), "false",
                "of control: idle nodes are put to sleep through Slurm's power saving"),
+    CONFIG_KEY(BOOL, "sharing", AT(sharing), "false",
+               "of control: GPUs that Slurm has in shards are shared; the plugin needs "
+               "Sharing=yes"),
+    {.name = "cap_program",
+     .type = CONFIG_STRING,
+     .offset = AT(cap_program),
+     .check = check_program,
+     .help = "of control: sets power limits, called with NODE GPU WATTS (0: none); left "
+             "out no limits are set"},
     CONFIG_KEY(STRING, "helper", AT(helper), NULL,
                "the program that speaks with Slurm, or unix:PATH of one that systemd "
                "started; left out corgi-engine-slurm beside this program"),

@@ -2,7 +2,6 @@
  * rows; see slurm_control_private.h for the other files of it */
 #include "engine/slurm/slurm_control.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -10,76 +9,9 @@
 #include "engine/slurm/slurm_control_private.h"
 #include "engine/slurm/slurm_found.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-
-#define IDENTITY_FILE "slurm-identity"
-#define IDENTITY_SIZE 48         /* hex digits */
-#define NOBODY        UINT64_MAX /* tag of an order that no job of ours waits for */
-
-/* ---- who we are -------------------------------------------------------------------- */
-
-static bool good_identity(const char *text, size_t length)
-{
-    return length >= IDENTITY_SIZE &&
-           strspn(text, "0123456789abcdef") >= (size_t)IDENTITY_SIZE;
-}
-
-/* Jobs we handed in before are known again by it. */
-static void know_identity(struct slurm_control *c, const char *state_dir)
-{
-    char *path = state_dir ? file_join(state_dir, IDENTITY_FILE) : NULL, *text = NULL;
-    unsigned char bytes[IDENTITY_SIZE / 2] = {0};
-    struct err err = {0};
-    size_t length = 0;
-
-    if (path && file_read(path, 4096, &text, &length, NULL) == 0 &&
-        good_identity(text, length)) {
-        memcpy(c->identity, text, IDENTITY_SIZE);
-    } else {
-        if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-            log_warn("no_randomness", LOG_STR("file", IDENTITY_FILE));
-        for (size_t i = 0; i < sizeof(bytes); i++)
-            snprintf(c->identity + 2 * i, 3, "%02x", bytes[i]);
-        if (path && file_write(path, c->identity, IDENTITY_SIZE, &err) < 0)
-            log_warn("identity_not_kept", LOG_ERR(&err));
-    }
-    c->identity[IDENTITY_SIZE] = '\0';
-    free(text);
-    free(path);
-}
-
-void slurm_ours_digest(const struct slurm_control *c, uint64_t job,
-                       char digest[SLURM_DIGEST_SIZE])
-{
-    snprintf(digest, SLURM_DIGEST_SIZE, "%.48s%016" PRIx64, c->identity, job);
-}
-
-void slurm_ours_tail(const char *digest, char tail[SLURM_TAIL_SIZE])
-{
-    memcpy(tail, digest + (SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE), SLURM_TAIL_SIZE);
-}
-
-void slurm_ours_ref(const struct slurm_ours *j, char *text, size_t size)
-{
-    snprintf(text, size, "%s#%s", j->id, j->tail);
-}
-
-static bool read_ref(const char *ref, char id[SLURM_ID_SIZE], char tail[SLURM_TAIL_SIZE])
-{
-    const char *at = ref ? strchr(ref, '#') : NULL;
-    size_t length = at ? (size_t)(at - ref) : 0;
-
-    if (length == 0 || length >= SLURM_ID_SIZE || strlen(at + 1) != SLURM_TAIL_SIZE - 1)
-        return false;
-    memcpy(id, ref, length);
-    id[length] = '\0';
-    memcpy(tail, at + 1, SLURM_TAIL_SIZE);
-    return true;
-}
 
 /* ---- the table --------------------------------------------------------------------- */
 
@@ -97,9 +29,10 @@ struct slurm_control *slurm_control_create(const struct slurm_control_options *o
     c->sink = sink;
     c->partitions = mem_strdup(options->partitions);
     c->start_s = options->start_s;
+    c->sharing = options->sharing;
     c->by_job = map_create();
     c->by_id = map_create();
-    know_identity(c, options->state_dir);
+    slurm_identity_know(c, options->state_dir);
     return c;
 }
 
@@ -154,6 +87,8 @@ void slurm_ours_name(struct slurm_control *c, struct slurm_ours *j, const char *
     if (j->id[0] && find_id(c, j->id) == j)
         map_remove(c->by_id, hash_text(j->id));
     str_copy(j->id, sizeof(j->id), id);
+    j->submit_s = 0;
+    j->restarts = 0;
     if (j->id[0] && map_get(c->by_job, j->job, &at))
         map_put(c->by_id, hash_text(j->id), at);
 }
@@ -190,10 +125,11 @@ int slurm_control_enter(struct slurm_control *c, const struct engine_job *job,
     if (job->device_count > 0)
         return err_set(err, ERR_INVALID, "it has devices already");
     j = add(c, job->job->id);
+    j->who = slurm_ours_who(job->uid, slurm_submit_name(job));
     slurm_ours_digest(c, j->job, digest);
     slurm_ours_tail(digest, j->tail);
     j->judge_from = c->looks > 0 ? 0 : 1;
-    if (!job->ref || !read_ref(job->ref, id, j->tail)) {
+    if (!job->ref || !slurm_ours_read_ref(job->ref, id, j->tail)) {
         j->submit = slurm_submit_members(c, job);
         if (c->looks > 0) /* a new one, else it may be there from before a restart */
             j->wish = WISH_SUBMIT;
@@ -222,6 +158,18 @@ int slurm_control_leave(struct slurm_control *c, uint64_t job)
     return 0;
 }
 
+static void take_place(struct slurm_ours *j, const struct engine_job *job)
+{
+    j->attempt = job->attempt;
+    j->live = true;
+    j->device_count = job->device_count;
+    memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
+    j->shares = job->job->may_share && job->device_count == 1;
+    j->checkpoint_signal = job->checkpoint_signal;
+    j->grace_s = job->stop_grace_s;
+    j->parked_s = 0;
+}
+
 int slurm_control_start(struct slurm_control *c, const struct engine_job *job,
                         struct err *err)
 {
@@ -229,12 +177,9 @@ int slurm_control_start(struct slurm_control *c, const struct engine_job *job,
 
     if (!j || j->stage >= STAGE_LEAVING)
         return err_set(err, ERR_NOT_FOUND, "Slurm does not have it");
-    j->attempt = job->attempt;
-    j->live = true;
     j->stopping = j->moving = j->holding = j->released = false;
     j->began_s = 0;
-    j->device_count = job->device_count;
-    memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
+    take_place(j, job);
     j->until_s = j->woke_s = 0;
     if (j->stage == STAGE_HELD) /* else when it is */
         j->wish = WISH_START;
@@ -257,7 +202,7 @@ int slurm_control_stop(struct slurm_control *c, uint64_t job, enum engine_stop h
     else if (unheard)
         j->wish = j->stage == STAGE_ENTERING ? WISH_SUBMIT : WISH_NOTHING;
     else if (j->stage == STAGE_RUNS)
-        j->wish = WISH_REQUEUE;
+        j->wish = slurm_move_wish(j);
     else if (j->stage == STAGE_PLACED || j->under_way == WISH_START)
         j->wish = WISH_HOLD;
     j->end_due = unheard && j->live;
@@ -270,18 +215,16 @@ int slurm_control_adopt(struct slurm_control *c, const struct engine_job *job,
     char id[SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE];
     struct slurm_ours *j;
 
-    if (!read_ref(job->ref, id, tail))
+    if (!slurm_ours_read_ref(job->ref, id, tail))
         return err_set(err, ERR_NOT_FOUND, "Slurm never had it");
     j = find_job(c, job->job->id);
     if (!j)
         j = add(c, job->job->id);
+    j->who = slurm_ours_who(job->uid, slurm_submit_name(job));
     memcpy(j->tail, tail, sizeof(tail));
     slurm_ours_name(c, j, id);
     j->stage = STAGE_PLACED;
-    j->attempt = job->attempt;
-    j->live = true;
-    j->device_count = job->device_count;
-    memcpy(j->devices, job->devices, (size_t)job->device_count * sizeof(*j->devices));
+    take_place(j, job);
     j->judge_from = 1;
     return 0;
 }
@@ -321,16 +264,19 @@ static void note(const struct slurm_control *c, struct slurm_ours *j,
         .num_nodes = row->num_nodes,
         .memory_mb = row->memory_mb,
         .node_gpus = row->node_gpus,
+        .bare = !slurm_job_wants_gpus(row) && slurm_mark_gpus(row->admin_comment) > 0,
         .comment = row->admin_comment ? mem_strdup(row->admin_comment) : NULL};
     if (row->wish.kinds > 0)
         str_copy(s->node_type, sizeof(s->node_type), row->wish.kind[0].type);
     str_copy(s->state, sizeof(s->state), row->state);
     s->device_count = slurm_job_devices(c->nodes, row, s->devices);
+    j->who = slurm_ours_who(row->uid, row->name);
+    j->submit_s = row->submit_s;
+    j->restarts = row->restarts;
     j->gone_s = 0;
 }
 
-/* Nobody shows it under this name any more. */
-static void lose(struct slurm_ours *j)
+void slurm_ours_lose(struct slurm_ours *j)
 {
     free(j->shown.comment);
     j->shown = (struct slurm_shown){0};
@@ -430,12 +376,21 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
     return true;
 }
 
+/* A row of its number without our mark.  It was detached, or others replaced the comment
+ * at its end; or the number came to somebody else, which may be in the same second. */
+static bool may_be_it(const struct slurm_ours *j, const struct slurm_job_row *row)
+{
+    if (j->who != slurm_ours_who(row->uid, row->name))
+        return false;
+    return j->submit_s == 0 || j->submit_s == row->submit_s ||
+           row->restarts > j->restarts;
+}
+
 bool slurm_control_take(void *control, const struct slurm_job_row *row, double now_s)
 {
     struct slurm_control *c = control;
     struct slurm_ours *j = find_id(c, row->id);
     char digest[SLURM_DIGEST_SIZE], tail[SLURM_TAIL_SIZE];
-    bool ended = row->stands >= SLURM_JOB_DONE;
 
     if (!j)
         return take_new(c, row, now_s);
@@ -443,12 +398,12 @@ bool slurm_control_take(void *control, const struct slurm_job_row *row, double n
         slurm_ours_tail(digest, tail);
         if (strcmp(tail, j->tail) != 0) { /* its number came to somebody else */
             slurm_ours_name(c, j, "");
-            lose(j);
+            slurm_ours_lose(j);
             return take_new(c, row, now_s);
         }
-    } else if (!ended && (j->shown.submit_s == 0 || j->shown.submit_s != row->submit_s)) {
+    } else if (!may_be_it(j, row)) {
         slurm_ours_name(c, j, "");
-        lose(j);
+        slurm_ours_lose(j);
         return false;
     }
     note(c, j, row);
@@ -460,7 +415,7 @@ void slurm_control_gone(void *control, const char *id)
     struct slurm_ours *j = find_id(control, id);
 
     if (j)
-        lose(j);
+        slurm_ours_lose(j);
 }
 
 void slurm_control_anew(void *control)

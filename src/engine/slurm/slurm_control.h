@@ -26,7 +26,9 @@ struct slurm_control_options {
     const char *partitions; /* with commas between; the first takes what we hand in */
     double start_s;         /* a job that was released and has not begun by then is held
                                again */
-    const char *state_dir;  /* keeps who we are; NULL: nobody remembers */
+    bool sharing; /* jobs are handed in without GPUs, and get them or shards at the start
+                   */
+    const char *state_dir; /* keeps who we are; NULL: nobody remembers */
 };
 
 /* Nodes, the line and the table of those only watched are borrowed. */
@@ -61,5 +63,6 @@ void slurm_control_ordered(struct slurm_control *control, uint64_t tag,
                            const char *error, double now_s);
 void slurm_control_down(struct slurm_control *control);
 
-/* Send what is due, as far as the line takes it. */
-void slurm_control_advance(struct slurm_control *control, double now_s);
+/* Send what is due, as far as the line takes it; when it is to be called again at the
+ * latest. */
+double slurm_control_advance(struct slurm_control *control, double now_s);

@@ -1,6 +1,6 @@
 /* slurm_control_private.h - the inside of slurm_control.h: slurm_control.c has the
- * operations and the rows, slurm_judge.c what follows from a look, slurm_placing.c the
- * orders */
+ * operations and the rows, slurm_identity.c what is ours, slurm_judge.c what follows from
+ * a look, slurm_placing.c the orders */
 #pragma once
 
 #include "base/map.h"
@@ -8,7 +8,8 @@
 #include "engine/slurm/slurm_control.h"
 #include "engine/slurm/slurm_mark.h"
 
-#define SLURM_TAIL_SIZE 17 /* the end of a digest, which stands in a ref */
+#define NOBODY          UINT64_MAX /* tag of an order that no job of ours waits for */
+#define SLURM_TAIL_SIZE 17         /* the end of a digest, which stands in a ref */
 
 /* Where it stands, as far as we know. */
 enum slurm_stage {
@@ -28,6 +29,7 @@ enum slurm_wish {
     WISH_START,
     WISH_HOLD,
     WISH_CANCEL,
+    WISH_SIGNAL, /* to checkpoint */
     WISH_REQUEUE
 };
 
@@ -41,6 +43,7 @@ struct slurm_shown {
     int cpus, num_nodes;
     double memory_mb;
     int node_gpus;
+    bool bare;                       /* only its mark says how many GPUs it asks for */
     char node_type[SLURM_TYPE_SIZE]; /* "": any */
     char state[24];
     char *comment; /* NULL: none */
@@ -51,21 +54,32 @@ struct slurm_ours {
     uint64_t job;
     char id[SLURM_ID_SIZE];     /* "": not known */
     char tail[SLURM_TAIL_SIZE]; /* of its digest */
-    char *submit; /* members of the order that hands it in; NULL: a user did */
+    uint64_t who;               /* its user and what they call it, as a hash */
+    double submit_s; /* when it was handed in under this id, as shown last; 0: never */
+    int restarts;    /* likewise */
+    char *submit;    /* members of the order that hands it in; NULL: a user did */
     enum slurm_stage stage;
     enum slurm_wish wish, under_way;
     int attempt; /* the daemon has told to start, */
     bool live;   /* and waits for the end of it */
     int device_count, devices[LOOP_MAX_GANG];
-    double began_s; /* start that was told; 0: none */
-    bool stopping;  /* the daemon said so; */
-    bool moving;    /* it goes on elsewhere */
-    bool holding;   /* it did not begin in time, and was held */
-    bool released;  /* by this daemon: whoever holds it now is somebody else */
-    bool end_due;   /* of an attempt Slurm never heard of */
+    uint64_t pin; /* GPUs by name it asks for since it was placed, as bits; 0: none */
+    bool shares;  /* its device with others, if the node has shards */
+    int checkpoint_signal; /* before a move; 0: none */
+    double grace_s;        /* it may take for that */
+    double parked_s;       /* it has had that time, epoch; 0: nobody signalled it;
+                              infinite: it may be queued again */
+    double began_s;        /* start that was told; 0: none */
+    bool stopping;         /* the daemon said so; */
+    bool moving;           /* it goes on elsewhere */
+    bool holding;          /* it did not begin in time, and was held */
+    bool released;         /* by this daemon: whoever holds it now is somebody else */
+    bool doubted; /* the helper says its number is somebody else's: a look tells */
+    bool end_due; /* of an attempt Slurm never heard of */
     bool told_depends;
     double until_s;  /* it should have begun, epoch */
     double woke_s;   /* its nodes were told to wake, epoch */
+    double rest_s;   /* it may be released from then on, epoch */
     long judge_from; /* looks before this one may have begun too early */
     double gone_s;   /* since when Slurm does not show it; 0: it does */
     struct slurm_shown shown;
@@ -78,21 +92,37 @@ struct slurm_control {
     struct engine_sink sink;
     char *partitions;
     double start_s;
+    bool sharing;
     char identity[SLURM_DIGEST_SIZE]; /* with it begins the digest of what we hand in */
     vec_of(struct slurm_ours *) jobs;
     struct map *by_job, *by_id; /* places in jobs */
     long looks;                 /* complete ones since the start */
 };
 
-/* slurm_control.c */
+/* slurm_identity.c: jobs we handed in before are known again by the identity; a ref is
+ * read again (false: it is none of ours) */
+void slurm_identity_know(struct slurm_control *control, const char *state_dir);
 void slurm_ours_tail(const char *digest, char tail[SLURM_TAIL_SIZE]);
 void slurm_ours_ref(const struct slurm_ours *job, char *text, size_t size);
-void slurm_ours_name(struct slurm_control *control, struct slurm_ours *job,
-                     const char *id); /* "": it has none any more */
-void slurm_ours_drop(struct slurm_control *control, struct slurm_ours *job);
+bool slurm_ours_read_ref(const char *ref, char id[SLURM_ID_SIZE],
+                         char tail[SLURM_TAIL_SIZE]);
+uint64_t slurm_ours_who(uid_t uid, const char *name);
 /* Its digest, when we handed it in. */
 void slurm_ours_digest(const struct slurm_control *control, uint64_t job,
                        char digest[SLURM_DIGEST_SIZE]);
+
+/* slurm_control.c */
+void slurm_ours_name(struct slurm_control *control, struct slurm_ours *job,
+                     const char *id); /* "": it has none any more */
+void slurm_ours_lose(
+    struct slurm_ours *job); /* nobody shows it under its name any more */
+void slurm_ours_drop(struct slurm_control *control, struct slurm_ours *job);
+
+/* What comes first of a move: the checkpoint, then the queue. */
+static inline enum slurm_wish slurm_move_wish(const struct slurm_ours *job)
+{
+    return job->checkpoint_signal > 0 && job->parked_s == 0 ? WISH_SIGNAL : WISH_REQUEUE;
+}
 
 /* slurm_judge.c: a look is complete, what follows for this job?  It may be gone then. */
 void slurm_judge(struct slurm_control *control, struct slurm_ours *job, double now_s);
@@ -108,5 +138,6 @@ void slurm_tell_entered(const struct slurm_control *control, const struct slurm_
  * devices cannot be asked for, and err says why. */
 char *slurm_submit_members(const struct slurm_control *control,
                            const struct engine_job *job);
+const char *slurm_submit_name(const struct engine_job *job); /* what Slurm calls it */
 char *slurm_place_members(const struct slurm_control *control,
                           const struct slurm_ours *job, struct err *err);

@@ -9,6 +9,8 @@
 #include "base/poller.h"
 #include "base/str.h"
 #include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_caps.h"
+#include "engine/slurm/slurm_access.h"
 #include "engine/slurm/slurm_control.h"
 #include "engine/slurm/slurm_engine_private.h"
 #include "engine/slurm/slurm_job_table.h"
@@ -24,6 +26,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#define CAP_S        20.0 /* the program that sets a power limit has so long */
 #define CLUSTER_FILE "slurm-cluster.json"
 #define FIRST_LOOK_S                                                                     \
     20.0                   /* a daemon that knows no cluster waits for one, so long or   \
@@ -104,23 +107,47 @@ static void take_conf(struct slurm_engine *e, const struct json_value *conf)
     e->hidden = jobs;
 }
 
+/* After it is known which partitions there are, and which nodes are reserved: what a job
+ * may use is told with it. */
+static void look_at_jobs(struct slurm_engine *e)
+{
+    if (e->adopted && slurm_access_known(e->access))
+        helper_link_ask(e->link, "jobs");
+}
+
 static void on_answer(void *ctx, const char *op, const struct json_value *answer,
                       const char *error)
 {
     struct slurm_engine *e = ctx;
 
+    if (strcmp(op, "reservations") == 0 && !answer != e->no_reservations) {
+        e->no_reservations = !answer;
+        log_info(answer ? "slurm_reservations_known" : "slurm_reservations_unknown",
+                 LOG_STR("text", error ? error : ""));
+    }
+    if (!answer && strcmp(op, "reservations") == 0) {
+        look_at_jobs(e); /* sites may hide them; all else goes on */
+        return;
+    }
     if (!answer) {
         set_online(e, false, error);
         return;
     }
     if (strcmp(op, "conf") == 0)
         take_conf(e, json_value_get(answer, "conf"));
-    else if (strcmp(op, "nodes") == 0)
+    else if (strcmp(op, "nodes") == 0) {
         slurm_node_table_take(e->nodes, answer, epoch(e));
+        slurm_access_tell(e->access, epoch(e));
+    } else if (strcmp(op, "partitions") == 0)
+        slurm_access_take_partitions(e->access, answer, epoch(e));
+    else if (strcmp(op, "reservations") == 0)
+        slurm_access_take_reservations(e->access, answer, epoch(e));
     else if (strcmp(op, "jobs") == 0)
         slurm_job_table_take(e->jobs, answer, epoch(e));
     if (json_member_bool(answer, "more", false))
         helper_link_ask(e->link, op);
+    else if (strcmp(op, "reservations") == 0)
+        look_at_jobs(e);
     else if (strcmp(op, "jobs") == 0)
         set_online(e, true, NULL);
 }
@@ -138,17 +165,21 @@ static void on_ordered(void *ctx, uint64_t tag, const struct json_value *answer,
 
 /* ---- looking ----------------------------------------------------------------------- */
 
-/* Nodes before jobs: a job on a node that is new finds it. */
+/* Nodes before jobs: a job on a node that is new finds it.  Jobs follow when it is known
+ * what is reserved, see look_at_jobs(). */
 static void look(struct slurm_engine *e, double now)
 {
+    bool all = e->looks++ % NODES_EVERY == 0 || !e->online;
+
     if (now >= e->next_conf_s) {
         helper_link_ask(e->link, "conf");
         e->next_conf_s = now + CONF_EVERY_S;
     }
-    if (e->looks++ % NODES_EVERY == 0 || !e->online || e->control) /* some may wake */
+    if (all || e->control) /* some may wake */
         helper_link_ask(e->link, "nodes");
-    if (e->adopted)
-        helper_link_ask(e->link, "jobs");
+    if (all)
+        helper_link_ask(e->link, "partitions");
+    helper_link_ask(e->link, "reservations");
     e->next_look_s = now + e->options.poll_s;
 }
 
@@ -172,7 +203,9 @@ static void advance(struct slurm_engine *e)
         next = fmin(next, e->next_look_s);
     }
     if (e->control && e->adopted)
-        slurm_control_advance(e->control, epoch(e));
+        next = fmin(next, now + slurm_control_advance(e->control, epoch(e)) - epoch(e));
+    if (e->caps)
+        next = fmin(next, slurm_caps_advance(e->caps, now));
     if (e->adopted)
         next = fmin(next, slurm_power_advance(e->power, epoch(e), now));
     slurm_engine_arm(e, next);
@@ -277,9 +310,11 @@ static void op_destroy(void *self)
     struct slurm_engine *e = self;
 
     slurm_control_destroy(e->control);
+    slurm_caps_destroy(e->caps);
     helper_link_destroy(e->link);
     slurm_power_destroy(e->power);
     slurm_job_table_destroy(e->jobs);
+    slurm_access_destroy(e->access);
     slurm_node_table_destroy(e->nodes);
     if (e->timer_fd >= 0)
         close(e->timer_fd);
@@ -332,6 +367,8 @@ static void make_tables(struct slurm_engine *e)
                                                    !e->options.sleep};
 
     e->nodes = slurm_node_table_create(&how, e->sink);
+    e->access = slurm_access_create(e->nodes, e->sink);
+    slurm_node_table_set_access(e->nodes, e->access);
     e->jobs = slurm_job_table_create(e->nodes, e->sink);
     free(path);
 }
@@ -356,10 +393,13 @@ static void make_control(struct slurm_engine *e)
 {
     struct slurm_control_options how = {.partitions = e->options.partitions,
                                         .start_s = e->options.start_s,
+                                        .sharing = e->options.sharing,
                                         .state_dir = e->options.state_dir};
 
     if (e->options.mode != SLURM_PLACES)
         return;
+    if (e->options.cap_program)
+        e->caps = slurm_caps_create(e->poller, e->options.cap_program, CAP_S);
     e->control = slurm_control_create(&how, e->nodes, e->jobs, e->link, e->sink);
     slurm_job_table_set_keeper(e->jobs,
                                (struct slurm_row_keeper){.take = slurm_control_take,
@@ -417,7 +457,7 @@ int slurm_engine_create(struct engine *engine, const struct slurm_engine_options
         return -1;
     }
     e->options.helper = e->options.types = e->options.state_dir = e->options.exporter =
-        e->options.partitions = NULL; /* the caller's */
+        e->options.partitions = e->options.cap_program = NULL; /* the caller's */
     log_info("engine_ready", LOG_STR("engine", "slurm"),
              LOG_STR("mode", e->control ? "control" : "advise"),
              LOG_I64("nodes", slurm_node_table_count(e->nodes)));

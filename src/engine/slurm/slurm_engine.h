@@ -23,9 +23,11 @@ struct slurm_engine_options {
     const char *exporter;  /* pages with power of nodes, see exporter_scrape.h; NULL: none
                             */
     const char *state_dir; /* absolute; keeps the last known cluster */
-    const char *partitions; /* that are managed, with commas between; of control */
-    double start_s;         /* a job that was released and has not begun is held again */
-    bool sleep;             /* nodes may be put to sleep; of control */
+    const char *partitions;  /* that are managed, with commas between; of control */
+    double start_s;          /* a job that was released and has not begun is held again */
+    bool sharing;            /* GPUs that have shards are shared; of control */
+    const char *cap_program; /* sets power limits; NULL: none are set */
+    bool sleep;              /* nodes may be put to sleep; of control */
 };
 
 /* The keys of `slurm:` in the daemon's config. */
@@ -37,7 +39,8 @@ struct slurm_config {
     char *exporter;
     struct config_list partitions; /* of char * */
     double start_s;
-    bool moves, sleep; /* of control: what it does beside placing */
+    char *cap_program;
+    bool moves, sharing, sleep; /* of control: what it does beside placing */
 };
 extern const struct config_key slurm_config_keys[];
 

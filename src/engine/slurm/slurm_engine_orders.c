@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_caps.h"
 #include "engine/slurm/slurm_control.h"
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
@@ -51,10 +52,17 @@ static int control_stop(void *self, uint64_t job, enum engine_stop how, struct e
 
 static int control_cap(void *self, int device, double watts, struct err *err)
 {
-    (void)self;
-    (void)device;
-    (void)watts;
-    return err_set(err, ERR_UNSUPPORTED, "Slurm sets no power limits of GPUs");
+    struct slurm_engine *e = self;
+    const char *name, *address;
+    int first, node;
+
+    if (!e->caps)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "slurm.cap_program is not set, and Slurm sets no power limits");
+    node = slurm_node_table_of(e->nodes, device, &first);
+    slurm_node_table_name(e->nodes, node, &name, &address);
+    slurm_caps_set(e->caps, device, name, device - first, watts);
+    return soon(e, 0);
 }
 
 static int order_node(const struct slurm_engine *e, int node, const char *state,

@@ -13,8 +13,10 @@ struct slurm_engine {
     struct poller_watch timer;
     struct helper_link *link;
     struct slurm_node_table *nodes;
+    struct slurm_access *access;
     struct slurm_job_table *jobs;
     struct slurm_control *control; /* NULL: it only watches */
+    struct slurm_caps *caps;       /* NULL: nobody sets power limits */
     struct slurm_power *power;
     double now_s;       /* the daemon's clock, in dispatch */
     double next_look_s; /* monotonic, as the next one */
@@ -22,8 +24,9 @@ struct slurm_engine {
     long looks;
     bool adopted; /* the daemon has named what it knows: jobs may be told */
     bool online, said;
-    bool hidden;       /* PrivateData hides jobs; it was said */
-    char trouble[400]; /* why it is not online */
+    bool hidden;          /* PrivateData hides jobs; it was said */
+    bool no_reservations; /* Slurm does not tell them, likewise */
+    char trouble[400];    /* why it is not online */
 };
 
 /* Be called again at this time of the monotonic clock. */

@@ -2,6 +2,7 @@
  */
 #include "engine/slurm/slurm_found.h"
 
+#include "engine/slurm/slurm_access.h"
 #include "engine/slurm/slurm_mark.h"
 #include "engine/slurm/slurm_node_table.h"
 
@@ -34,6 +35,9 @@ int slurm_job_wanted(const struct slurm_job_row *row)
 {
     int count = row->wish.untyped;
 
+    if (!slurm_job_wants_gpus(row)) /* the plugin has taken it off */
+        count = slurm_mark_gpus(row->admin_comment);
+
     for (int k = 0; k < row->wish.kinds; k++)
         count += row->wish.kind[k].count;
     return count > 0 ? count : 1; /* shards are parts of one */
@@ -42,27 +46,32 @@ int slurm_job_wanted(const struct slurm_job_row *row)
 struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
                                     const struct slurm_job_row *row, const char *ref)
 {
-    return (struct engine_found){.ref = ref,
-                                 .submit_s = row->submit_s,
-                                 .restarts = row->restarts,
-                                 .user = row->user,
-                                 .uid = row->uid,
-                                 .gid = row->gid,
-                                 .name = row->name,
-                                 .partition = row->partition,
-                                 .account = row->account,
-                                 .qos = row->qos,
-                                 .command = row->command,
-                                 .directory = row->directory,
-                                 .asked = slurm_mark_request(row->admin_comment),
-                                 .devices = slurm_job_wanted(row),
-                                 .shares = row->wish.shards > 0 ||
-                                           slurm_node_table_shared(nodes),
-                                 .types = types_of(nodes, row),
-                                 .cpus = row->cpus,
-                                 .memory_mb = row->memory_mb,
-                                 .limit_s = row->limit_s,
-                                 .held = row->held};
+    struct slurm_access *access = slurm_node_table_access(nodes);
+
+    return (struct engine_found){
+        .ref = ref,
+        .submit_s = row->submit_s,
+        .restarts = row->restarts,
+        .user = row->user,
+        .uid = row->uid,
+        .gid = row->gid,
+        .name = row->name,
+        .partition = row->partition,
+        .account = row->account,
+        .qos = row->qos,
+        .command = row->command,
+        .directory = row->directory,
+        .asked = slurm_mark_request(row->admin_comment),
+        .devices = slurm_job_wanted(row),
+        .shares = row->wish.shards > 0 ||
+                  (slurm_node_table_shared(nodes) && slurm_job_wanted(row) == 1),
+        .part = row->wish.shards > 0,
+        .types = types_of(nodes, row),
+        .cpus = row->cpus,
+        .memory_mb = row->memory_mb,
+        .limit_s = slurm_access_limit_s(access, row),
+        .group = slurm_access_group(access, row),
+        .held = row->held};
 }
 
 int slurm_job_devices(const struct slurm_node_table *nodes,

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define SLURM_MAX_KINDS 4
+#define SLURM_MAX_KINDS 16 /* of a node whose GPUs are g0, g1... all have one */
 #define SLURM_TYPE_SIZE 64
 
 struct slurm_gres {

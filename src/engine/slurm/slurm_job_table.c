@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "engine/slurm/slurm_access.h"
 #include "engine/slurm/slurm_found.h"
 #include "engine/slurm/slurm_node_table.h"
 #include "engine/slurm/slurm_other_jobs.h"
@@ -37,7 +38,9 @@ struct slurm_job_entry {
     enum job_told told;
     bool held;
     bool seen;
-    bool counted;  /* what jobstats wrote was told */
+    bool counted; /* what jobstats wrote was told */
+    int group;    /* and limit, as they were told; -1: not yet */
+    double limit_s;
     double gone_s; /* since when Slurm does not show it; 0: it does */
 };
 
@@ -143,6 +146,7 @@ void slurm_job_table_adopt(struct slurm_job_table *t, const struct engine_job *j
     e->restarts = restarts;
     e->told = job->device_count > 0 ? TOLD_RUNS : TOLD_WAITS;
     e->start_s = 0; /* whichever it is */
+    e->group = -1;
 }
 
 void slurm_job_table_set_keeper(struct slurm_job_table *t, struct slurm_row_keeper keeper)
@@ -182,6 +186,25 @@ static void tell_changed(const struct slurm_job_table *t, const struct slurm_job
     found = slurm_job_found(t->nodes, row, ref);
     tell(t, &(struct engine_event){
                 .kind = ENGINE_JOB_CHANGED, .at_s = now_s, .job = job, .found = &found});
+}
+
+/* Where it may be, when that is another than was told. */
+static void tell_bound(const struct slurm_job_table *t, struct slurm_job_entry *e,
+                       const struct slurm_job_row *row, double now_s)
+{
+    struct slurm_access *access = slurm_node_table_access(t->nodes);
+    int group = slurm_access_group(access, row);
+    double limit_s = slurm_access_limit_s(access, row);
+
+    if (e->group == group && e->limit_s == limit_s)
+        return;
+    e->group = group;
+    e->limit_s = limit_s;
+    tell(t, &(struct engine_event){.kind = ENGINE_JOB_BOUND,
+                                   .at_s = now_s,
+                                   .job = e->job,
+                                   .group = group,
+                                   .limit_s = limit_s});
 }
 
 static void tell_started(const struct slurm_job_table *t, const struct slurm_job_row *row,
@@ -304,6 +327,8 @@ static struct slurm_job_entry *know(struct slurm_job_table *t,
     e->job = job;
     e->told = job ? TOLD_WAITS : TOLD_ENDED;
     e->held = row->held;
+    e->group = slurm_access_group(slurm_node_table_access(t->nodes), row);
+    e->limit_s = slurm_access_limit_s(slurm_node_table_access(t->nodes), row);
     return e;
 }
 
@@ -341,6 +366,7 @@ static void follow(struct slurm_job_table *t, struct slurm_job_entry *e,
     e->submit_s = row->submit_s;
     e->restarts = row->restarts;
     e->held = row->held;
+    tell_bound(t, e, row, now_s);
     if (row->stands == SLURM_JOB_WAITS && e->told == TOLD_RUNS)
         queue_again(t, e, now_s);
     else if (row->stands == SLURM_JOB_RUNS)
@@ -374,6 +400,7 @@ void slurm_job_table_watch(struct slurm_job_table *t, uint64_t job,
     e->told = TOLD_WAITS;
     e->held = row->held;
     e->start_s = 0;
+    e->group = -1;
     slurm_other_jobs_take(t->others, row);
     follow(t, e, row, now_s);
 }

@@ -16,6 +16,9 @@
 #define GONE_HELD_S                                                                      \
     10.0 /* one that we hand in again: should the first come back, it is                 \
             cancelled */
+/* slurmd refuses to launch a job on a node where it ended within the same second ("Job
+ * credential revoked"), and slurmctld then fails the job. */
+#define REST_S 1.1
 
 /* ---- telling ----------------------------------------------------------------------- */
 
@@ -199,6 +202,7 @@ static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double n
         return;
     }
     j->stage = STAGE_HELD;
+    j->rest_s = now_s + REST_S; /* it may have begun since the last look */
     if (j->stopping)
         slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
     else
@@ -247,6 +251,7 @@ static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double 
                        now_s, j->stopping ? NULL : "Slurm queued it again");
         j->stage = held ? STAGE_HELD : STAGE_LOOSE;
         j->wish = held ? WISH_NOTHING : WISH_HOLD;
+        j->rest_s = now_s + REST_S;
         break;
     case STAGE_LOOSE:
         if (held)
@@ -283,12 +288,15 @@ static void judge_running(struct slurm_control *c, struct slurm_ours *j, double 
         if (j->live)
             tell_started(c, j);
         if (j->stopping && j->wish == WISH_NOTHING)
-            j->wish = j->moving ? WISH_REQUEUE : WISH_CANCEL;
+            j->wish = j->moving ? slurm_move_wish(j) : WISH_CANCEL;
         break;
     case STAGE_RUNS:
         if (j->began_s != j->shown.start_s) { /* again, by Slurm's own doing */
             slurm_tell_end(c, j, ENGINE_END_REQUEUED, now_s, "Slurm queued it again");
             let_go(c, j, now_s);
+        } else if (j->moving && j->wish == WISH_NOTHING &&
+                   (j->parked_s == 0 || isinf(j->parked_s))) { /* nobody heard it */
+            j->wish = slurm_move_wish(j);
         }
         break;
     case STAGE_ENDED: /* slurmctld forgot its end, and would queue it again */
@@ -334,8 +342,9 @@ void slurm_judge(struct slurm_control *c, struct slurm_ours *j, double now_s)
     bool waits = j->shown.there && j->shown.stands == SLURM_JOB_WAITS;
 
     if (c->looks < j->judge_from || j->under_way != WISH_NOTHING ||
-        (waits && j->wish == WISH_CANCEL))
+        (waits && j->wish == WISH_CANCEL && !j->doubted))
         return;
+    j->doubted = false;
     if (!j->shown.there)
         judge_missing(c, j, now_s);
     else if (j->shown.stands >= SLURM_JOB_DONE)

@@ -2,7 +2,10 @@
  */
 #include "engine/slurm/slurm_mark.h"
 
-#define DIGITS "0123456789abcdef"
+#include "base/json.h"
+
+#define DIGITS    "0123456789abcdef"
+#define MOST_GPUS 4096
 
 bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE])
 {
@@ -53,6 +56,21 @@ static const char *behind_object(const char *json)
             return at + 1;
     }
     return json + strlen(json);
+}
+
+int slurm_mark_gpus(const char *admin_comment)
+{
+    const char *request = slurm_mark_request(admin_comment);
+    struct json_doc *doc;
+    double gpus = 0;
+
+    if (!request ||
+        json_doc_parse(&doc, request, (size_t)(behind_object(request) - request), "mark",
+                       NULL) < 0)
+        return 0;
+    gpus = json_member_number(json_doc_root(doc), "gpus", 0);
+    json_doc_destroy(doc);
+    return gpus >= 1 && gpus <= MOST_GPUS ? (int)gpus : 0;
 }
 
 void slurm_mark_strip(const char *admin_comment, struct str *out)

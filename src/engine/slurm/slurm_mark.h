@@ -34,5 +34,9 @@ bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE]
 /* The same comment with this attempt in the mark; it must have one. */
 void slurm_mark_attempt(const char *admin_comment, int attempt, struct str *out);
 
+/* How many GPUs it asks for by its mark: the plugin has taken them off what Slurm was
+ * asked for, see Sharing in docs/slurm.md.  0: the mark does not say. */
+int slurm_mark_gpus(const char *admin_comment);
+
 /* The same comment without the mark: others' words alone. */
 void slurm_mark_strip(const char *admin_comment, struct str *out);

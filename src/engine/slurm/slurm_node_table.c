@@ -28,18 +28,20 @@ struct node_entry {
     int first_device, device_count;
     int types[SLURM_MOST_GPUS];
     enum node_told told;
-    bool drained;
+    bool drained, reserved;
     bool seen;              /* in the look that is being told */
     struct host_room room;  /* 0: not told */
     struct host_room taken; /* of it by jobs without GPUs */
     bool room_changed;      /* since it was told */
     int share_most;         /* jobs a GPU takes at once */
+    bool pins;              /* its GPUs are g0, g1... */
     char address[SLURM_ADDRESS_SIZE];
     double watts; /* as Slurm meters it; NaN: it does not */
 };
 
 struct slurm_node_table {
     struct engine_sink sink;
+    struct slurm_access *access; /* not ours */
     char *path, *names;
     vec_of(struct node_entry) nodes; /* in the order of the cluster */
     vec_of(struct gpu_sheet) types;
@@ -325,6 +327,18 @@ static int share_of(const struct slurm_node_row *row, int gpus)
     return row->gres.shards > gpus ? row->gres.shards / gpus : 1;
 }
 
+static bool pins_of(const struct slurm_node_row *row, int gpus)
+{
+    char name[16];
+
+    for (int k = 0; k < row->gres.kinds; k++) {
+        snprintf(name, sizeof(name), "g%d", k);
+        if (row->gres.kind[k].count != 1 || strcmp(row->gres.kind[k].type, name) != 0)
+            return false;
+    }
+    return row->gres.kinds == gpus;
+}
+
 static void add_node(struct slurm_node_table *t, const struct slurm_node_row *row,
                      double now_s)
 {
@@ -410,8 +424,10 @@ static void take_row(struct slurm_node_table *t, const struct slurm_node_row *ro
                             : TOLD_UP,
              row->reason[0] ? row->reason : NULL, now_s);
     set_room(t, n, room_of(row));
+    n->pins = pins_of(row, n->device_count);
     str_copy(n->address, sizeof(n->address), row->address);
     n->watts = row->watts;
+    n->reserved = row->reserved;
     if (row->drained == n->drained)
         return;
     n->drained = row->drained;
@@ -541,6 +557,36 @@ enum slurm_node_stands slurm_node_table_stands(const struct slurm_node_table *t,
     return told == TOLD_UP     ? SLURM_NODE_UP
            : told == TOLD_DOWN ? SLURM_NODE_DOWN
                                : SLURM_NODE_SLEEPS;
+}
+
+bool slurm_node_table_reserved(const struct slurm_node_table *t, int node)
+{
+    return t->nodes.items[node].reserved;
+}
+
+bool slurm_node_table_live(const struct slurm_node_table *t)
+{
+    return t->live;
+}
+
+void slurm_node_table_set_access(struct slurm_node_table *t, struct slurm_access *access)
+{
+    t->access = access;
+}
+
+struct slurm_access *slurm_node_table_access(const struct slurm_node_table *t)
+{
+    return t->access;
+}
+
+bool slurm_node_table_pins(const struct slurm_node_table *t, int node)
+{
+    return t->nodes.items[node].pins;
+}
+
+int slurm_node_table_shares(const struct slurm_node_table *t, int node)
+{
+    return t->nodes.items[node].share_most;
 }
 
 bool slurm_node_table_shared(const struct slurm_node_table *t)

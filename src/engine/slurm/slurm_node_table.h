@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/slurm/slurm_answers.h"
 
+struct slurm_access;
 struct slurm_node_table;
 
 struct slurm_node_options {
@@ -57,6 +58,22 @@ int slurm_node_table_span(const struct slurm_node_table *table, int node, int *f
 void slurm_node_table_name(const struct slurm_node_table *table, int node,
                            const char **name, const char **address);
 double slurm_node_table_watts(const struct slurm_node_table *table, int node);
+
+/* Does Slurm say that a reservation has the node now? */
+bool slurm_node_table_reserved(const struct slurm_node_table *table, int node);
+
+/* Was the cluster given?  Then changes are told. */
+bool slurm_node_table_live(const struct slurm_node_table *table);
+
+/* Who knows which of them jobs may use, for whoever asks; borrowed, NULL: nobody. */
+void slurm_node_table_set_access(struct slurm_node_table *table,
+                                 struct slurm_access *access);
+struct slurm_access *slurm_node_table_access(const struct slurm_node_table *table);
+
+/* Are its GPUs of the types g0, g1..., so that jobs can ask for one of them?  And how
+ * many jobs each takes at once. */
+bool slurm_node_table_pins(const struct slurm_node_table *table, int node);
+int slurm_node_table_shares(const struct slurm_node_table *table, int node);
 
 /* Is a GPU of Slurm's shared by several jobs? */
 bool slurm_node_table_shared(const struct slurm_node_table *table);

@@ -57,45 +57,65 @@ static void write_environment(struct json_out *out, const struct engine_job *job
     json_out_end(out);
 }
 
-static void write_size(struct json_out *out, const struct engine_job *job)
+static void write_size(const struct slurm_control *c, struct json_out *out,
+                       const struct engine_job *job)
 {
     const struct job *asked = job->job;
     char gres[40];
 
     snprintf(gres, sizeof(gres), "gres:gpu:%d", asked->devices > 0 ? asked->devices : 1);
-    json_out_key_string(out, "gres", gres);
+    if (!c->sharing) /* else as it is placed: what Slurm was asked for cannot be changed
+                      */
+        json_out_key_string(out, "gres", gres);
     if (asked->cpus >= 1)
         json_out_key_number(out, "cpus", ceil(asked->cpus));
     if (asked->host_memory_gb > 0)
         json_out_key_number(out, "memory_mb", ceil(asked->host_memory_gb * 1024));
 }
 
+const char *slurm_submit_name(const struct engine_job *job)
+{
+    return job->job->name[0] ? job->job->name : "corgi";
+}
+
+/* Of a job that we hand in; with its GPUs where Slurm is not told of them. */
+static void own_mark(const struct slurm_control *c, uint64_t job, int devices,
+                     struct str *mark)
+{
+    char digest[SLURM_DIGEST_SIZE];
+
+    slurm_ours_digest(c, job, digest);
+    str_addf(mark, SLURM_MARK "%s:{", digest);
+    if (c->sharing)
+        str_addf(mark, "\"gpus\":%d", devices > 0 ? devices : 1);
+    str_add(mark, "}");
+}
+
 char *slurm_submit_members(const struct slurm_control *c, const struct engine_job *job)
 {
     struct str text = {0}, script = {0}, mark = {0};
-    char digest[SLURM_DIGEST_SIZE], partition[SLURM_NAME_SIZE] = "";
+    char partition[SLURM_NAME_SIZE] = "";
     const char *list = c->partitions;
     struct json_out out;
 
     str_next_word(&list, partition, sizeof(partition));
-    slurm_ours_digest(c, job->job->id, digest);
     str_add(&script, "#!/bin/sh\nexec");
     for (int i = 0; job->argv[i]; i++)
         add_quoted(&script, job->argv[i]);
     str_add(&script, "\n");
-    str_addf(&mark, SLURM_MARK "%s:{}", digest);
+    own_mark(c, job->job->id, job->job->devices, &mark);
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key_int(&out, "uid", job->uid);
     json_out_key_int(&out, "gid", job->gid);
-    json_out_key_string(&out, "name", job->job->name[0] ? job->job->name : "corgi");
+    json_out_key_string(&out, "name", slurm_submit_name(job));
     json_out_key_string(&out, "partition", partition);
     json_out_key_string(&out, "directory", job->directory);
     if (job->output)
         json_out_key_string(&out, "output", job->output);
     json_out_key_string(&out, "script", str_text(&script));
     json_out_key_string(&out, "admin_comment", str_text(&mark));
-    write_size(&out, job);
+    write_size(c, &out, job);
     write_environment(&out, job);
     json_out_end(&out);
     str_fini(&script);
@@ -132,17 +152,72 @@ static int nodes_of(const struct slurm_control *c, const struct slurm_ours *j,
     return counts[0];
 }
 
+/* Which GPUs of its nodes it is to have, as bits; 0: other ones on each node, or nodes
+ * whose GPUs cannot be asked for by name. */
+static uint64_t pinned(const struct slurm_control *c, const struct slurm_ours *j)
+{
+    uint64_t masks[MOST_NODES] = {0}, all = 0;
+    int nodes[MOST_NODES], used = 0, first;
+
+    for (int i = 0; i < j->device_count; i++) {
+        int node = slurm_node_table_of(c->nodes, j->devices[i], &first), at = 0;
+
+        if (!slurm_node_table_pins(c->nodes, node) || j->devices[i] - first >= 64)
+            return 0;
+        while (at < used && nodes[at] != node)
+            at++;
+        nodes[at] = node;
+        used += at == used;
+        masks[at] |= (uint64_t)1 << (j->devices[i] - first);
+        all |= masks[at];
+    }
+    for (int at = 0; at < used; at++)
+        if (masks[at] != all)
+            return 0;
+    return all;
+}
+
+/* Of a job that Slurm knows no GPUs of: a shard where it shares its device, else whole
+ * ones; by name where they have names. */
+static void first_gres(const struct slurm_control *c, const struct slurm_ours *j,
+                       int each, struct str *gres)
+{
+    int first, node = slurm_node_table_of(c->nodes, j->devices[0], &first);
+    bool shard = c->sharing && j->shares && slurm_node_table_shares(c->nodes, node) > 1;
+    uint64_t names = pinned(c, j);
+
+    if (names == 0)
+        str_addf(gres, "gres:%s:%d", shard ? "shard" : "gpu", each);
+    for (int i = 0; i < 64; i++)
+        if (names >> i & 1)
+            str_addf(gres, "%sgres:%s:g%d:1", gres->length ? "," : "",
+                     shard ? "shard" : "gpu", i);
+}
+
+/* Does only the mark say how many GPUs it asks for? */
+static bool is_bare(const struct slurm_control *c, const struct slurm_ours *j)
+{
+    return c->sharing && (j->shown.there ? j->shown.bare : j->submit != NULL);
+}
+
 /* So many GPUs on each node, of the type its user named; nothing when it is so already,
- * or was asked for in another way. */
-static void write_gres(struct json_out *out, const struct slurm_ours *j, int each)
+ * or was asked for in another way.  Slurm only ever adds to the types a job asks for, so
+ * a user's that was placed before keeps its GPU's name on another node. */
+static void write_gres(const struct slurm_control *c, struct json_out *out,
+                       const struct slurm_ours *j, int each)
 {
     const struct slurm_shown *s = &j->shown;
-    int now = s->there ? s->node_gpus : j->submit ? j->device_count : 0;
+    int now = s->there ? s->node_gpus : j->submit && !c->sharing ? j->device_count : 0;
+    bool bare = is_bare(c, j);
     struct str gres = {0};
 
-    if (now == 0 || now == each)
+    if (!bare && (now == 0 || now == each))
         return;
-    str_addf(&gres, "gres:gpu%s%s:%d", s->node_type[0] ? ":" : "", s->node_type, each);
+    if (bare)
+        first_gres(c, j, each, &gres);
+    else
+        str_addf(&gres, "gres:gpu%s%s:%d", s->node_type[0] ? ":" : "", s->node_type,
+                 each);
     json_out_key_string(out, "gres", str_text(&gres));
     str_fini(&gres);
 }
@@ -151,11 +226,9 @@ static void write_gres(struct json_out *out, const struct slurm_ours *j, int eac
 static void write_mark(const struct slurm_control *c, struct json_out *out,
                        const struct slurm_ours *j)
 {
-    char digest[SLURM_DIGEST_SIZE];
     struct str own = {0}, mark = {0};
 
-    slurm_ours_digest(c, j->job, digest);
-    str_addf(&own, SLURM_MARK "%s:{}", digest);
+    own_mark(c, j->job, j->device_count, &own);
     slurm_mark_attempt(j->shown.there ? j->shown.comment : str_text(&own), j->attempt,
                        &mark);
     if (mark.length <= SLURM_MARK_MOST)
@@ -180,8 +253,9 @@ char *slurm_place_members(const struct slurm_control *c, const struct slurm_ours
     json_out_init(&out, &text, false);
     json_out_begin_object(&out);
     json_out_key_string(&out, "job", j->id);
+    json_out_key_string(&out, "mark", j->tail);
     json_out_key_string(&out, "nodes", str_text(&names));
-    write_gres(&out, j, each);
+    write_gres(c, &out, j, each);
     write_mark(c, &out, j);
     json_out_key_bool(&out, "release", true);
     json_out_end(&out);
@@ -191,18 +265,24 @@ char *slurm_place_members(const struct slurm_control *c, const struct slurm_ours
 
 /* ---- sending ----------------------------------------------------------------------- */
 
-static const char *const ops[] = {[WISH_SUBMIT] = "submit",
-                                  [WISH_START] = "update_job",
-                                  [WISH_HOLD] = "update_job",
-                                  [WISH_CANCEL] = "cancel",
-                                  [WISH_REQUEUE] = "requeue"};
+static const char *const ops[] = {
+    [WISH_SUBMIT] = "submit", [WISH_START] = "update_job", [WISH_HOLD] = "update_job",
+    [WISH_CANCEL] = "cancel", [WISH_SIGNAL] = "signal",    [WISH_REQUEUE] = "requeue"};
 
 static char *job_members(const struct slurm_ours *j, const char *more)
 {
     struct str text = {0};
 
-    str_addf(&text, "\"job\":\"%s\"%s", j->id, more);
+    str_addf(&text, "\"job\":\"%s\",\"mark\":\"%s\"%s", j->id, j->tail, more);
     return str_take(&text);
+}
+
+static char *signal_members(const struct slurm_ours *j)
+{
+    char more[32];
+
+    snprintf(more, sizeof(more), ",\"signal\":%d", j->checkpoint_signal);
+    return job_members(j, more);
 }
 
 static char *members_of(const struct slurm_control *c, const struct slurm_ours *j,
@@ -215,6 +295,8 @@ static char *members_of(const struct slurm_control *c, const struct slurm_ours *
         return slurm_place_members(c, j, err);
     case WISH_HOLD:
         return job_members(j, ",\"hold\":true");
+    case WISH_SIGNAL:
+        return signal_members(j);
     default:
         return job_members(j, "");
     }
@@ -261,17 +343,44 @@ static bool nodes_are_up(const struct slurm_control *c, struct slurm_ours *j,
     return false;
 }
 
+/* Slurm only adds to the GPUs by name that a job asks for: one that is to have another
+ * one is handed in again, if it is ours to hand in. */
+static bool begins_anew(struct slurm_control *c, struct slurm_ours *j)
+{
+    char *members;
+    bool sent;
+
+    if (!j->submit || j->pin == 0 || j->pin == pinned(c, j))
+        return false;
+    members = job_members(j, "");
+    sent = helper_link_order(c->link, "cancel", members, NOBODY);
+    free(members);
+    if (!sent)
+        return true;
+    slurm_ours_name(c, j, "");
+    slurm_ours_lose(j);
+    j->stage = STAGE_ENTERING;
+    j->pin = 0;
+    j->wish = WISH_SUBMIT;
+    return true;
+}
+
 static void send(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     struct err err = {0};
     char *members;
 
+    if (j->doubted)
+        return;
     if (j->wish == WISH_SUBMIT && !j->submit) { /* a user's: only he has it */
         j->wish = WISH_NOTHING;
         return;
     }
-    if (j->wish == WISH_START && (j->gone_s > 0 || !nodes_are_up(c, j, now_s)))
+    if (j->wish == WISH_START &&
+        (j->gone_s > 0 || now_s < j->rest_s || !nodes_are_up(c, j, now_s)))
         return; /* gone: Slurm may have forgotten it, and it is handed in again */
+    if (j->wish == WISH_START && begins_anew(c, j))
+        return;
     members = members_of(c, j, &err);
     if (!members) {
         j->wish = WISH_NOTHING;
@@ -279,19 +388,34 @@ static void send(struct slurm_control *c, struct slurm_ours *j, double now_s)
     } else if (helper_link_order(c->link, ops[j->wish], members, j->job)) {
         log_debug("slurm_order", LOG_U64("job", j->job), LOG_STR("id", j->id),
                   LOG_STR("op", ops[j->wish]));
+        if (j->wish == WISH_START && is_bare(c, j))
+            j->pin = pinned(c, j);
         j->under_way = j->wish;
         j->wish = WISH_NOTHING;
     }
     free(members);
 }
 
-void slurm_control_advance(struct slurm_control *c, double now_s)
+/* It was told to checkpoint, and has time for that. */
+static bool is_parked(const struct slurm_ours *j)
 {
+    return j->parked_s > 0 && j->stage == STAGE_RUNS && j->moving &&
+           j->wish == WISH_NOTHING && j->under_way == WISH_NOTHING;
+}
+
+double slurm_control_advance(struct slurm_control *c, double now_s)
+{
+    double next_s = INFINITY;
+
     for (size_t i = c->jobs.count; i-- > 0;) {
         struct slurm_ours *j = c->jobs.items[i];
 
         if (j->end_due)
             slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
+        if (is_parked(j) && now_s >= j->parked_s) {
+            j->parked_s = INFINITY;
+            j->wish = WISH_REQUEUE;
+        }
         if (j->wish == WISH_CANCEL && !j->id[0] && j->under_way == WISH_NOTHING &&
             c->looks >= j->judge_from && c->looks > 0) { /* Slurm never had it */
             slurm_ours_drop(c, j);
@@ -300,7 +424,12 @@ void slurm_control_advance(struct slurm_control *c, double now_s)
         if (j->wish != WISH_NOTHING && j->under_way == WISH_NOTHING &&
             (j->id[0] || j->wish == WISH_SUBMIT) && helper_link_is_up(c->link))
             send(c, j, now_s);
+        if (j->wish == WISH_START && j->rest_s > now_s)
+            next_s = fmin(next_s, j->rest_s);
+        if (is_parked(j))
+            next_s = fmin(next_s, j->parked_s);
     }
+    return next_s;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -333,7 +462,7 @@ static void placed(struct slurm_control *c, struct slurm_ours *j, const char *co
         j->stage = STAGE_PLACED;
         j->released = !error;
         j->until_s = now_s + c->start_s;
-    } else {
+    } else if (!j->doubted) { /* else it is still to be started, whatever its number */
         slurm_tell_end(c, j,
                        strcmp(code, "refused") == 0 ? ENGINE_END_NOT_STARTED
                                                     : ENGINE_END_NO_ROOM,
@@ -358,10 +487,13 @@ void slurm_control_ordered(struct slurm_control *c, uint64_t tag,
     if (error)
         log_warn("slurm_refused", LOG_U64("job", tag), LOG_STR("id", j->id),
                  LOG_STR("op", ops[was]), LOG_STR("text", error));
+    j->doubted = code && strcmp(code, "foreign") == 0;
     if (was == WISH_SUBMIT)
         submitted(c, j, answer, code, error, now_s);
     else if (was == WISH_START)
         placed(c, j, code, error, now_s);
+    else if (was == WISH_SIGNAL) /* who cannot be told is moved all the same */
+        j->parked_s = error ? now_s : now_s + j->grace_s;
     else if (was == WISH_CANCEL && !error)
         j->stage = STAGE_LEAVING;
     else if (was == WISH_CANCEL && strcmp(code, "refused") != 0 &&

@@ -40,7 +40,7 @@ static const struct option_spec options[] = {
         "the jobs that ran, as sacct -P prints them; those of the daemon's record "
         "without it"),
     OPT(struct advise_args, slurm_nodes, STRING, "slurm-nodes", 0, "FILE",
-        "the nodes, as sinfo -N -o \"%N %G\" or scontrol show node prints them"),
+        "the nodes, as sinfo -N -o \"%N %G %P\" or scontrol show node prints them"),
     OPT(struct advise_args, slurm_types, STRING, "slurm-types", 0, "LIST",
         "what names of GPU types mean: tesla=v100,gpu=l4"),
     OPT(struct advise_args, slurm_any_type, FLAG, "slurm-any-type", 0, NULL,
@@ -317,8 +317,8 @@ const struct command cmd_advise = {
         "GPUs they hardly use are listed by user.\n\n"
         "The jobs are what sacct -a -P -X prints with -o and the columns JobID, User, "
         "JobName, Submit, Eligible, Start, End, Elapsed, AllocTRES, ReqTRES, NNodes, "
-        "NodeList, State, ConsumedEnergyRaw and AdminComment; the nodes what sinfo -N -o "
-        "\"%N %G\" prints.",
+        "NodeList, State, Partition, ConsumedEnergyRaw and AdminComment; the nodes what "
+        "sinfo -N -o \"%N %G %P\" prints.",
     .examples = "corgi advise --since 7d\n"
                 "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt\n"
                 "corgi advise --from-slurm sacct.txt --slurm-nodes sinfo.txt --since 7d "

@@ -219,7 +219,8 @@ static bool pairable(struct gavel *g, const struct optimize_input *in, int i, in
     const struct gavel_alone *a = gavel_alone(g, i, type), *b = gavel_alone(g, k, type);
     const struct job *x = &in->jobs[i]->job, *y = &in->jobs[k]->job;
 
-    if (x->devices > 1 || y->devices > 1 || !x->may_share || !y->may_share)
+    if (x->devices > 1 || y->devices > 1 || !x->may_share || !y->may_share ||
+        x->group != y->group)
         return false;
     if (!a->fits || !b->fits || g->devices[type] == 0)
         return false;

@@ -7,6 +7,7 @@
 #include "loop/cluster.h"
 #include "loop/requirement.h"
 #include "loop/optimize/plan.h"
+#include "loop/queue_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,25 +224,20 @@ static bool holds_up(const struct optimize_input *in, const struct in_order_rule
     return job->job.devices > 1 && in->now_s - job->job.submitted_s > OVERTAKEN_MAX_S;
 }
 
-void in_order_plan(void *self, const struct optimize_input *in, struct plan *plan,
-                   const struct in_order_rules *rules)
+/* Priorities and shares order the queue as they do for Corgi. */
+static void seat_waiting(struct in_order *o, const struct optimize_input *in,
+                         struct plan *plan, const struct in_order_rules *rules)
 {
-    struct in_order *o = self;
+    size_t *order = mem_array(size_t, in->job_count + 1);
+    size_t count = queue_order(in, in->job_count, order);
     int tries = BACKFILL_TRIES;
     bool blocked = false;
 
-    plan_reset(plan, in);
-    occupancy_load(&o->occupancy, in);
-    o->job = 0; /* beliefs change between rounds */
-    for (size_t i = 0; i < in->job_count; i++)
-        if (in->jobs[i]->state == JOB_RUNNING)
-            keep_or_mend(o, in, plan, rules, i);
-    for (size_t i = 0; i < in->job_count; i++) {
+    for (size_t k = 0; k < count; k++) {
         int devices[LOOP_MAX_GANG];
+        size_t i = order[k];
         double total;
 
-        if (in->jobs[i]->state == JOB_RUNNING)
-            continue;
         if (!blocked && choose(o, in, rules, in->jobs[i], devices, &total)) {
             seat(o, in, plan, i, devices);
             continue;
@@ -249,6 +245,21 @@ void in_order_plan(void *self, const struct optimize_input *in, struct plan *pla
         plan->seats[i].reason = UNPLACED_POLICY;
         blocked = blocked || holds_up(in, rules, in->jobs[i], &tries);
     }
+    free(order);
+}
+
+void in_order_plan(void *self, const struct optimize_input *in, struct plan *plan,
+                   const struct in_order_rules *rules)
+{
+    struct in_order *o = self;
+
+    plan_reset(plan, in);
+    occupancy_load(&o->occupancy, in);
+    o->job = 0; /* beliefs change between rounds */
+    for (size_t i = 0; i < in->job_count; i++)
+        if (in->jobs[i]->state == JOB_RUNNING)
+            keep_or_mend(o, in, plan, rules, i);
+    seat_waiting(o, in, plan, rules);
     if (rules->caps)
         device_caps_write(&o->occupancy, in, plan, rules->caps);
     plan_sleep_idle(plan, in, IDLE_BEFORE_SLEEP_S);

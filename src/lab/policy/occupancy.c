@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "loop/cluster.h"
+#include "loop/node_access.h"
 #include "loop/requirement.h"
 
 #include <assert.h>
@@ -86,6 +87,9 @@ bool occupancy_admits(const struct occupancy *o, const struct optimize_input *in
     if (!cluster_device_usable(in->cluster, device))
         return false;
     if (job->types_allowed && !(job->types_allowed & type_bit))
+        return false;
+    if (!node_access_allows(in->cluster, job, in->cluster->devices[device].node,
+                            in->now_s))
         return false;
     if (count == 0)
         return true;

@@ -16,6 +16,7 @@ struct policy {
     bool no_moves; /* levers the policy does without, whatever the settings allow */
     bool no_sleep;
     bool no_caps;
+    bool no_explore;
     bool follows; /* no policy, but what really happened: see real_schedule.h */
 };
 

@@ -130,6 +130,7 @@ static const char *left_out(const struct policy *policy)
         {"corgi-nomoves", "without moving running jobs"},
         {"corgi-nosleep", "without letting nodes sleep"},
         {"corgi-nocaps", "without power caps"},
+        {"corgi-noexplore", "without trying places to learn"},
         {"feedback-only", "without an estimator, only feedback"},
         {"oracle", "told the true rates (a bound)"},
     };

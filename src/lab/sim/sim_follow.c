@@ -1,9 +1,10 @@
 /* sim_follow.c - a run that follows a schedule that was, instead of a planner
  *
  * sim_run.c asks here when the next job started and lets those start whose time has come.
- * Each goes to its nodes; Slurm tells no index of GPUs, so free ones are taken.  When a
- * job before it takes longer here than it really did, it waits for that one: what is
- * reported afterwards says how far the two are apart. */
+ * Each goes to its nodes; Slurm tells no index of GPUs, so free ones are taken.  One that
+ * had a part of a GPU joins another, and neither is slower for it: what that cost is in
+ * the times of the record.  When a job before it takes longer here than it really did, it
+ * waits for that one: what is reported afterwards says how far the two are apart. */
 #include "lab/sim/sim_private.h"
 
 #include "lab/traces/real_schedule.h"
@@ -63,6 +64,14 @@ static void take_free(const struct cluster *c, int node, int most, struct action
     }
 }
 
+/* It had a part of a GPU: the device of another that is alone there. */
+static void take_part(const struct cluster *c, const struct node *n, struct action *a)
+{
+    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
+        if (a->device_count == 0 && c->devices[d].job_count == 1)
+            a->devices[a->device_count++] = d;
+}
+
 /* Devices the job could ever have there. */
 static int room(const struct cluster *c, const struct real_stay *stay)
 {
@@ -98,6 +107,8 @@ static void choose(const struct cluster *c, const struct real_stay *stay,
         take_free(c, stay->nodes[i], each, a, wanted);
     for (int i = 0; i < stay->node_count; i++)
         take_free(c, stay->nodes[i], wanted, a, wanted);
+    if (stay->shares && a->device_count == 0)
+        take_part(c, &c->nodes[stay->nodes[0]], a);
 }
 
 /* 1: it has started, 0: there is no room now, -1: it cannot run at all. */

@@ -107,6 +107,7 @@ static struct sim_engine_options own_world(const struct sim *sim)
         .seed = o->seed,
         .alone_sd = o->alone_sd,
         .beside_sd = o->beside_sd,
+        .beside_free = setup->schedule != NULL,
         .gang_interference = o->gang_interference,
         .cap_steepness = o->cap_steepness,
         .drift = o->drift,

@@ -75,6 +75,8 @@ static struct sim_options settings_of(const struct sweep_options *o,
         sim.settings.share_max = policy->share_max;
     sim.settings.moves = sim.settings.moves && !policy->no_moves;
     sim.settings.caps = sim.settings.caps && !policy->no_caps;
+    if (policy->no_explore)
+        sim.settings.explore = 0;
     return sim;
 }
 

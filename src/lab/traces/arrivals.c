@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "engine/sim/truth.h"
+#include "loop/requirement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -362,6 +363,43 @@ static struct sim_request make_request(const struct arrival *a,
     return r;
 }
 
+/* Keep the job to the nodes of its group: to the types that have as many devices there as
+ * it asks for.  Partitions change, so a job may have been where nothing is left: it is
+ * free then. */
+static void bind_to_group(struct sim_request *r, int group, const struct cluster *c,
+                          const struct world *world)
+{
+    uint64_t types = 0;
+
+    for (int t = 0; t < c->type_count; t++) {
+        int devices = 0;
+
+        for (int d = 0; d < c->device_count; d++)
+            devices += c->devices[d].type == t &&
+                       c->nodes[c->devices[d].node].access.groups >> group & 1;
+        if (devices >= r->job.devices && requirement_allows_type(&r->job, t) &&
+            runs_on(world, r->cls, &c->types[t]))
+            types |= (uint64_t)1 << t;
+    }
+    if (group == 0 || types == 0)
+        return;
+    r->job.group = group;
+    r->job.types_allowed = types;
+}
+
+/* The rate it had alone there; 0: not known. */
+static double rate_on(const struct sim_request *r, const struct arrival *a,
+                      const struct arrivals_use *use, const struct world *world, int gpu)
+{
+    struct truth truth = {.world = world, .gpu_of_type = &gpu, .alone_sd = use->alone_sd};
+    double rate;
+
+    if (gpu < 0)
+        return 0;
+    rate = truth_alone(&truth, r, 0, r->job.devices > 1 ? a->nodes : 1);
+    return rate > 0 ? rate : truth_alone(&truth, r, 0, 1); /* nobody measured it spread */
+}
+
 /* A job whose place is known: it has its hidden factors from the start, and so the very
  * rate it would have there again. */
 static struct sim_request make_as_it_ran(const struct arrival *a,
@@ -371,7 +409,6 @@ static struct sim_request make_as_it_ran(const struct arrival *a,
 {
     int gpu = world_find_gpu(world, a->ran_on);
     struct sim_request r = {.job = {.kind = JOB_TRAINING}, .hidden = rng_u64(rng)};
-    struct truth truth = {.world = world, .gpu_of_type = &gpu, .alone_sd = use->alone_sd};
     struct rng own;
     double rate;
     int cls;
@@ -381,14 +418,24 @@ static struct sim_request make_as_it_ran(const struct arrival *a,
     rng_init(&own, a->like ? rng_mix(use->seed, a->like) : r.hidden);
     cls = draw_class(world, a->devices, gpu, a->gpu_use, &own);
     request_describe(&r, world, cls, reference_gpu, 0);
-    rate = truth_alone(&truth, &r, 0, r.job.devices > 1 ? a->nodes : 1);
-    if (!(rate > 0)) /* nobody measured it spread over nodes */
-        rate = truth_alone(&truth, &r, 0, 1);
+    rate = rate_on(&r, a, use, world, gpu);
+    for (const char *other = a->beside_on; *other;) {
+        size_t length = strcspn(other, "|");
+        char name[ARRIVALS_GPUS_SIZE];
+        double slower;
+
+        memcpy(name, other, length);
+        name[length] = '\0';
+        slower = rate_on(&r, a, use, world, world_find_gpu(world, name));
+        rate = slower > 0 ? fmin(rate, slower) : rate;
+        other += length + (other[length] == '|');
+    }
     if (!(rate > 0))
         rate = r.reference_rate;
     r.job.owner = a->owner;
     r.job.need = (struct requirement){.kind = NEED_RATE, .rate = ARRIVALS_KEPT * rate};
     r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
+    bind_to_group(&r, a->group, use->cluster, world);
     r.steps = seconds_of(a, use, &r) * rate;
     return r;
 }

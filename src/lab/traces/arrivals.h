@@ -44,10 +44,14 @@ struct arrival {
     char gpus[ARRIVALS_GPUS_SIZE]; /* types it asks for, "t4|p100"; "": any */
     double share; /* of the reference rate, what it asks for; 0: not told, drawn */
     /* The rest is for ARRIVAL_AS_IT_RAN. */
-    char ran_on[GPU_NAME_SIZE]; /* key of the catalogue */
-    int nodes;                  /* it ran on; 0: one */
+    char ran_on[GPU_NAME_SIZE];         /* key of the catalogue */
+    char beside_on[ARRIVALS_GPUS_SIZE]; /* types of its other nodes, "t4|p100": the
+                                           slowest sets its pace */
+    int nodes;                          /* it ran on; 0: one */
     int owner;
-    uint64_t like;  /* arrivals with the same number are the same model; 0: drawn */
+    bool part;     /* it had a part of a GPU */
+    int group;     /* of the cluster's nodes it may use; 0: all, see loop/node_access.h */
+    uint64_t like; /* arrivals with the same number are the same model; 0: drawn */
     double gpu_use; /* of its GPUs, as counted, 0..1: it is one of the models that use
                        such a GPU about as much; 0: not told */
     size_t record;  /* in the list it was read from */

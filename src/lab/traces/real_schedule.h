@@ -12,6 +12,8 @@ struct real_stay {
     int type;       /* of the cluster; -1: it has none of that name */
     int node_count; /* 0: not told, any node with the type */
     int *nodes;     /* (node_count) of the cluster */
+    bool shares; /* it began when all GPUs of its node had jobs, and some of these a part
+                    of one */
 };
 
 struct real_schedule {

@@ -7,6 +7,7 @@
 #include "engine/sim/cluster_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +55,50 @@ static int settle_types(struct slurm_jobs *jobs, const struct slurm_nodes *nodes
     return 0;
 }
 
+/* The types of a job's nodes, the first and others. */
+struct host_types {
+    const struct slurm_nodes *nodes;
+    struct arrival *arrival;
+};
+
+static bool visit_node(void *ctx, const char *host)
+{
+    struct host_types *s = ctx;
+    const struct slurm_node *node = slurm_nodes_find(s->nodes, host);
+    char *others = s->arrival->beside_on;
+    size_t used = strlen(others);
+    const char *name;
+
+    if (!node || node->kinds != 1)
+        return true;
+    name = node->card[0]->name;
+    if (strcmp(name, s->arrival->ran_on) != 0 && !str_in_list(others, '|', name) &&
+        used + strlen(name) + 2 <= sizeof(s->arrival->beside_on))
+        snprintf(others + used, sizeof(s->arrival->beside_on) - used, "%s%s",
+                 used ? "|" : "", name);
+    return true;
+}
+
+/* Returns how many jobs were on nodes of several types. */
+static size_t find_mixed(struct slurm_jobs *jobs, const struct slurm_nodes *nodes)
+{
+    size_t mixed = 0;
+
+    for (size_t i = 0; nodes && i < jobs->count; i++) {
+        struct host_types search = {nodes, &jobs->jobs[i].arrival};
+
+        search.arrival->beside_on[0] = '\0';
+        if (search.arrival->nodes > 1)
+            slurm_hosts(jobs->jobs[i].hosts, CLUSTER_MAX_NODES, visit_node, &search,
+                        NULL);
+        mixed += search.arrival->beside_on[0] != '\0';
+    }
+    return mixed;
+}
+
 static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
-                      const struct slurm_options *o, const struct gpu_sheet *unknown)
+                      const struct slurm_nodes *nodes, const struct slurm_options *o,
+                      const struct gpu_sheet *unknown)
 {
     str_addf(notes, "%s: jobs on GPUs: %zu; left out: without GPUs %zu, never ran %zu.\n",
              o->jobs_named ? o->jobs_named : o->jobs, jobs->count, jobs->without_gpus,
@@ -80,6 +123,13 @@ static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
                  jobs->type_asked,
                  o->any_type ? "any that meets their need"
                              : "no other (--slurm-any-type lifts this)");
+    if (jobs->bound)
+        str_addf(notes,
+                 "Kept: jobs whose partition is told (%zu) run on its nodes alone.\n",
+                 jobs->bound);
+    else if (nodes)
+        str_add(notes, "Assumed: every job may run on all nodes; with the partitions of "
+                       "jobs and nodes they are kept to these.\n");
     if (jobs->still_running)
         str_addf(notes,
                  "Assumed: jobs that still run (%zu) are as long as they have run.\n",
@@ -97,8 +147,11 @@ static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
         str_addf(notes, "Counters of jobstats that cannot be read: %zu.\n",
                  jobs->counted_damaged);
     if (jobs->shards)
-        str_addf(notes, "Assumed: jobs on a part of a GPU (%zu) need a whole one.\n",
-                 jobs->shards);
+        str_addf(
+            notes,
+            "Assumed: jobs on a part of a GPU (%zu) need a whole one; as they ran, they "
+            "shared one where there were more jobs than GPUs.\n",
+            jobs->shards);
 }
 
 /* A cluster as a text for cluster_file.h, so that a node draws what a node of a file
@@ -124,6 +177,16 @@ static size_t cluster_of_nodes(struct str *yaml, const struct slurm_nodes *nodes
         }
     }
     return mixed;
+}
+
+/* The cluster's nodes are in the order of the list, one a type. */
+static void set_groups(struct cluster *cluster, const struct slurm_nodes *nodes)
+{
+    int at = 0;
+
+    for (size_t i = 0; i < nodes->count; i++)
+        for (int k = 0; k < nodes->nodes[i].kinds; k++)
+            cluster->nodes[at++].access.groups = nodes->nodes[i].groups;
 }
 
 /* GPUs taken or given back. */
@@ -213,6 +276,8 @@ static int make_cluster(struct slurm *s, const struct slurm_jobs *jobs,
     if (rc < 0) /* too large; the line it names is none of theirs */
         return err_prefix(err, "%s", nodes ? o->nodes : o->jobs);
     if (nodes)
+        set_groups(s->cluster, nodes);
+    if (nodes)
         str_addf(&s->cluster_notes, "%s: %d nodes with %d GPUs", o->nodes,
                  s->cluster->node_count, s->cluster->device_count);
     else
@@ -236,10 +301,18 @@ int slurm_build(struct slurm *slurm, struct slurm_jobs *jobs,
 {
     const struct gpu_sheet *unknown;
     struct slurm s = {0};
+    size_t mixed;
 
     if (settle_types(jobs, nodes, o, &unknown, err) < 0)
         return -1;
-    note_jobs(&s.notes, jobs, o, unknown);
+    mixed = find_mixed(jobs, nodes);
+    note_jobs(&s.notes, jobs, nodes, o, unknown);
+    if (mixed)
+        str_addf(
+            &s.notes,
+            "Assumed: jobs on nodes of several GPU types (%zu) went at the pace of the "
+            "slowest.\n",
+            mixed);
     if (make_cluster(&s, jobs, nodes, o, err) < 0) {
         slurm_fini(&s);
         return -1;

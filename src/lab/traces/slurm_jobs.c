@@ -35,17 +35,18 @@ enum column {
     JOB_NAME,
     ADMIN_COMMENT,
     CONSUMED,
+    PARTITION,
     GPU_USE, /* of a daemon's record, with the next: see corgi/slurm_export.h */
     UNUSED_GPUS,
     COLUMN_COUNT
 };
 
 static const char *const titles[COLUMN_COUNT] = {
-    "JobID",      "Submit",    "AllocTRES",    "Elapsed",
-    "ElapsedRaw", "Start",     "End",          "Eligible",
-    "ReqTRES",    "NNodes",    "NodeList",     "State",
-    "User",       "JobName",   "AdminComment", "ConsumedEnergyRaw",
-    "GpuUse",     "UnusedGpus"};
+    "JobID",      "Submit",  "AllocTRES",    "Elapsed",
+    "ElapsedRaw", "Start",   "End",          "Eligible",
+    "ReqTRES",    "NNodes",  "NodeList",     "State",
+    "User",       "JobName", "AdminComment", "ConsumedEnergyRaw",
+    "Partition",  "GpuUse",  "UnusedGpus"};
 
 struct jobs_reading {
     vec_of(struct slurm_job) list;
@@ -220,6 +221,7 @@ static int read_gpus(struct jobs_reading *r, struct arrival *a)
     type = main_type(&g, &a->devices);
     if (a->devices == 0 && g.shards > 0) {
         a->devices = 1;
+        a->part = true;
         r->found.shards += a->duration_s > 0;
     }
     if (a->devices > ARRIVALS_MAX_DEVICES)
@@ -337,6 +339,9 @@ static int read_line(struct jobs_reading *r, char *line)
     job.still_running = str_starts(r->field[STATE], "RUNNING");
     r->found.still_running += job.still_running;
     set_identity(r, &job.arrival);
+    if (r->nodes)
+        job.arrival.group = slurm_nodes_group(r->nodes, r->field[PARTITION]);
+    r->found.bound += job.arrival.group > 0;
     read_counters(r, &job);
     job.hosts = mem_strdup(r->field[NODE_LIST]);
     job.arrival.record = r->list.count;

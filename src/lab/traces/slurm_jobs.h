@@ -2,8 +2,8 @@
  *
  * Needed columns: JobID, Submit, AllocTRES, and Elapsed, ElapsedRaw or Start and End.
  * Used if there: Eligible, Start, ReqTRES, NNodes, NodeList, State, User, JobName,
- * AdminComment (counters of probe/jobstats.h), ConsumedEnergyRaw.  Others are passed
- * over. */
+ * Partition, AdminComment (counters of probe/jobstats.h), ConsumedEnergyRaw.  Others are
+ * passed over. */
 #pragma once
 
 #include "base/intern.h"
@@ -32,6 +32,7 @@ struct slurm_jobs {
     size_t still_running; /* that may go on for longer than is told */
     size_t shards;        /* that had a part of a GPU */
     size_t type_asked;    /* whose user named a type */
+    size_t bound;         /* whose partition's nodes are told */
     size_t type_unknown;
     size_t counted;         /* with counters of jobstats */
     size_t counted_short;   /* too short for them, by its own word */

@@ -17,6 +17,7 @@
 struct nodes_reading {
     vec_of(struct slurm_node) list;
     struct map *by_name;
+    struct intern *partitions;
     const char *names;
     struct err *err;
     struct slurm_node like; /* what the present line says of its nodes */
@@ -52,6 +53,25 @@ static bool same_gpus(const struct slurm_node *a, const struct slurm_node *b)
     return same;
 }
 
+static int group_of(int partition)
+{
+    return partition >= 0 && partition + 1 < LOOP_NOWHERE ? partition + 1 : 0;
+}
+
+/* "gpu*" is the default one; scontrol tells all of them at once. */
+static uint64_t read_groups(struct nodes_reading *r, const char *partitions)
+{
+    char name[SLURM_HOST_SIZE];
+    uint64_t groups = 0;
+
+    while (str_next_word(&partitions, name, sizeof(name))) {
+        name[strcspn(name, "*")] = '\0';
+        if (name[0])
+            groups |= (uint64_t)1 << group_of(intern_id(r->partitions, name));
+    }
+    return groups & ~(uint64_t)1; /* 0 is all nodes */
+}
+
 static bool add_node(void *ctx, const char *host)
 {
     struct nodes_reading *r = ctx;
@@ -65,6 +85,7 @@ static bool add_node(void *ctx, const char *host)
             err_set(r->err, ERR_INVALID,
                     "node %s has other GPUs than further up; take one of the two out",
                     host);
+        r->list.items[known - r->list.items].groups |= node.groups;
         return !r->failed;
     }
     map_put(r->by_name, hash_name(host), r->list.count);
@@ -89,15 +110,16 @@ static int add_cards(struct slurm_node *node, const struct gpu_sheet *card, int 
     return 0;
 }
 
-/* All nodes of a list have these GPUs. */
-static int add_nodes(struct nodes_reading *r, const char *hosts, const char *gres)
+/* All nodes of a list have these GPUs and are in these partitions (NULL: not told). */
+static int add_nodes(struct nodes_reading *r, const char *hosts, const char *gres,
+                     const char *partitions)
 {
     const struct gpu_sheet *card;
     struct slurm_gres g;
 
     if (slurm_gres_read(&g, gres, r->err) < 0)
         return -1;
-    r->like = (struct slurm_node){0};
+    r->like = (struct slurm_node){.groups = read_groups(r, partitions)};
     for (int k = 0; k < g.kinds; k++) {
         card = slurm_gres_card(r->names, g.kind[k].type, r->err);
         if (!card || add_cards(&r->like, card, g.kind[k].count, r->err) < 0)
@@ -134,65 +156,75 @@ static char *next_word(char **rest)
     return word;
 }
 
-/* Where the header has names and GRES; false: it is no header. */
-static bool read_header(const char *line, int *host, int *gres)
+/* Where a list has what; -1: nowhere. */
+struct sinfo_columns {
+    int host, gres, partition;
+};
+
+/* False: it is no header. */
+static bool read_header(const char *line, struct sinfo_columns *at)
 {
     char copy[256], *rest = copy, *word;
 
     if (!str_copy(copy, sizeof(copy), line))
         return false;
-    *host = *gres = -1;
+    *at = (struct sinfo_columns){-1, -1, -1};
     for (int i = 0; (word = next_word(&rest)); i++) {
         if (!strcmp(word, "NODELIST") || !strcmp(word, "HOSTNAMES"))
-            *host = i;
+            at->host = i;
         if (!strcmp(word, "GRES"))
-            *gres = i;
+            at->gres = i;
+        if (!strcmp(word, "PARTITION"))
+            at->partition = i;
     }
-    return *host >= 0;
+    return at->host >= 0;
 }
 
-static int read_sinfo_line(struct nodes_reading *r, char *line, int host, int gres)
+static int read_sinfo_line(struct nodes_reading *r, char *line,
+                           const struct sinfo_columns *at)
 {
-    const char *hosts = NULL, *gpus = NULL;
+    const char *hosts = NULL, *gpus = NULL, *partitions = NULL;
     char *word;
 
     for (int i = 0; (word = next_word(&line)); i++) {
-        if (i == host)
+        if (i == at->host)
             hosts = word;
-        if (i == gres)
+        if (i == at->gres)
             gpus = word;
+        if (i == at->partition)
+            partitions = word;
     }
     if (!hosts || !gpus)
         return err_set(r->err, ERR_FORMAT,
                        "no name of a node and its GRES; make the list with sinfo -N -o "
                        "\"%%N %%G\"");
-    return add_nodes(r, hosts, gpus);
+    return add_nodes(r, hosts, gpus, partitions);
 }
 
 static int read_sinfo(struct nodes_reading *r, struct slurm_lines *lines, char *line)
 {
-    int host, gres, more = 1;
+    struct sinfo_columns at;
+    int more = 1;
 
-    if (read_header(line, &host, &gres)) {
-        if (gres < 0) {
+    if (read_header(line, &at)) {
+        if (at.gres < 0) {
             err_set(r->err, ERR_FORMAT,
                     "no column GRES; make the list with sinfo -N -o \"%%N %%G\"");
             return slurm_lines_refuse(lines, r->err);
         }
         more = slurm_lines_next(lines, &line, r->err);
     } else {
-        host = 0;
-        gres = 1;
+        at = (struct sinfo_columns){0, 1, -1};
     }
     for (; more > 0; more = slurm_lines_next(lines, &line, r->err))
-        if (read_sinfo_line(r, line, host, gres) < 0)
+        if (read_sinfo_line(r, line, &at) < 0)
             return slurm_lines_refuse(lines, r->err);
     return more;
 }
 
 /* A record is complete when the next begins, or none does. */
 struct node_record {
-    const char *host, *gres;
+    const char *host, *gres, *partitions;
 };
 
 static int end_record(struct nodes_reading *r, struct node_record *record)
@@ -203,7 +235,7 @@ static int end_record(struct nodes_reading *r, struct node_record *record)
         rc = err_set(r->err, ERR_FORMAT, "node %.60s has no Gres= behind it",
                      record->host);
     else if (record->host)
-        rc = add_nodes(r, record->host, record->gres);
+        rc = add_nodes(r, record->host, record->gres, record->partitions);
     *record = (struct node_record){0};
     return rc;
 }
@@ -222,6 +254,8 @@ static int read_scontrol(struct nodes_reading *r, struct slurm_lines *lines, cha
                 record.host = word + strlen("NodeName=");
             } else if (str_starts(word, "Gres=")) {
                 record.gres = word + strlen("Gres=");
+            } else if (str_starts(word, "Partitions=")) {
+                record.partitions = word + strlen("Partitions=");
             }
         }
     if (more == 0 && end_record(r, &record) < 0)
@@ -247,7 +281,10 @@ static int check(const struct nodes_reading *r, const char *name)
 static int read_text(struct slurm_nodes *nodes, char *text, const char *name,
                      const char *names, struct err *err)
 {
-    struct nodes_reading r = {.by_name = map_create(), .names = names, .err = err};
+    struct nodes_reading r = {.by_name = map_create(),
+                              .partitions = intern_create(),
+                              .names = names,
+                              .err = err};
     struct slurm_lines lines;
     char *line;
     int rc;
@@ -260,10 +297,13 @@ static int read_text(struct slurm_nodes *nodes, char *text, const char *name,
     if (rc < 0 || check(&r, name) < 0) {
         vec_free(&r.list);
         map_destroy(r.by_name);
+        intern_destroy(r.partitions);
         return -1;
     }
-    *nodes = (struct slurm_nodes){
-        .count = r.list.count, .nodes = r.list.items, .by_name = r.by_name};
+    *nodes = (struct slurm_nodes){.count = r.list.count,
+                                  .nodes = r.list.items,
+                                  .by_name = r.by_name,
+                                  .partitions = r.partitions};
     return 0;
 }
 
@@ -284,6 +324,7 @@ void slurm_nodes_fini(struct slurm_nodes *nodes)
 {
     free(nodes->nodes);
     map_destroy(nodes->by_name);
+    intern_destroy(nodes->partitions);
     *nodes = (struct slurm_nodes){0};
 }
 
@@ -291,4 +332,9 @@ const struct slurm_node *slurm_nodes_find(const struct slurm_nodes *nodes,
                                           const char *name)
 {
     return nodes->by_name ? find(nodes->nodes, nodes->by_name, name) : NULL;
+}
+
+int slurm_nodes_group(const struct slurm_nodes *nodes, const char *partition)
+{
+    return nodes->partitions ? group_of(intern_find(nodes->partitions, partition)) : 0;
 }

@@ -1,7 +1,7 @@
 /* slurm_text.h - the small notations of Slurm's tools
  *
- * Lines of a text with their numbers, times and elapsed times, lists of hosts.  Counts of
- * GPUs are in slurm_nodes.h. */
+ * Lines of a text with their numbers, times and elapsed times.  Lists of hosts are in
+ * engine/slurm/slurm_hosts.h, counts of GPUs in slurm_nodes.h. */
 #pragma once
 
 #include "base/err.h"
@@ -11,7 +11,6 @@
 
 #define SLURM_MAX_BYTES ((size_t)256 << 20) /* of a file */
 #define SLURM_MAX_LINE  ((size_t)64 << 10)
-#define SLURM_HOST_SIZE 64
 
 /* A file's text, to be changed; the caller frees *text. */
 int slurm_text_load(char **text, const char *path, struct err *err);
@@ -38,8 +37,3 @@ char *slurm_cut(char **rest, char separator);
  * differences are right but where summer time begins or ends.  False: no such time. */
 bool slurm_time(const char *text, double *seconds);
 bool slurm_elapsed(const char *text, double *seconds); /* [[D-]HH:]MM:SS[.mmm] */
-
-/* Every host of "gpu[01-04,7],login1" in order, until visit returns false.  ERR_FORMAT
- * when it is no such list, ERR_LIMIT when it has more than max hosts. */
-int slurm_hosts(const char *list, size_t max, bool (*visit)(void *ctx, const char *host),
-                void *ctx, struct err *err);

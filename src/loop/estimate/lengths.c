@@ -255,12 +255,24 @@ static void follow(struct life_table *all, struct life_table *alike, enum axis a
     reach(alike, span, true);
 }
 
-/* Has it left a span since it was last followed?  Most jobs have not. */
+/* Is it in the span after those it has passed? */
+static bool is_within(enum axis axis, int passed, double at)
+{
+    const struct span *span;
+
+    if (passed == LENGTHS_RESUMED)
+        return false;
+    span = span_at(axis, passed);
+    return at >= span->begin && at < span->end;
+}
+
+/* Has it left a span since it was last followed?  Most jobs have not, and all of them are
+ * asked in each round. */
 static bool moves_on(const struct job_status *status, double now_s)
 {
-    return span_of(BY_AGE, age_s(status, now_s)) != status->ages_passed ||
+    return !is_within(BY_AGE, status->ages_passed, age_s(status, now_s)) ||
            (told_size(&status->job) > 0 &&
-            span_of(BY_PART, part_of(status, now_s)) != status->parts_passed);
+            !is_within(BY_PART, status->parts_passed, part_of(status, now_s)));
 }
 
 static void tell(struct lengths *l, struct job_status *status, double now_s, bool ends)

@@ -32,6 +32,7 @@ static void planner_destroy(void *self)
     vec_free(&s->jobs);
     vec_free(&s->members);
     vec_free(&s->usable);
+    vec_free(&s->node_type);
     vec_free(&s->node_jobs);
     vec_free(&s->node_empty);
     vec_free(&s->node_left);
@@ -48,6 +49,7 @@ static void planner_destroy(void *self)
     vec_free(&s->trials);
     vec_free(&s->caps);
     vec_free(&s->holds);
+    vec_free(&s->draws);
     vec_free(&s->runs);
     vec_free(&s->left_soon);
     plan_fini(&s->offered);
@@ -75,7 +77,7 @@ static bool all_paced(const struct planner_state *s, const int *members)
     for (int e = 0; e < 2 && members[e] >= 0; e++) {
         const struct planner_job *j = &s->jobs.items[members[e]];
 
-        if (!j->paced || j->moved || j->status->job.unpromised)
+        if (!j->paced || j->moved || j->unpromised)
             return false;
     }
     return true;
@@ -84,10 +86,13 @@ static bool all_paced(const struct planner_state *s, const int *members)
 /* Somebody's grace time is over, and devices are what is missing. */
 static bool somebody_queues(const struct planner_state *s)
 {
-    vec_each (const struct planner_job, j, &s->jobs)
-        if (j->status->state == JOB_WAITING && j->device < 0 && !j->status->held &&
+    vec_each (const int, job, &s->queue) {
+        const struct planner_job *j = &s->jobs.items[*job];
+
+        if (j->device < 0 && !j->status->held &&
             s->in->now_s - j->status->job.submitted_s > s->settings.grace_s)
             return true;
+    }
     return false;
 }
 
@@ -105,7 +110,7 @@ static bool cap_is_settled(struct planner_state *s, int device)
         return false;
     caps = &s->caps.items[device];
     for (int e = 0; e < 2 && m[e] >= 0; e++)
-        window_s = fmax(window_s, s->jobs.items[m[e]].status->pace.at_s);
+        window_s = fmax(window_s, s->jobs.items[m[e]].window_s);
     if (caps->window_s >= window_s && caps->window_s <= window_s &&
         s->in->now_s - caps->looked_s < CAPS_AGAIN_S)
         return true;

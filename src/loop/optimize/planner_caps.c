@@ -51,15 +51,34 @@ static uint64_t company_of(const struct planner_state *s, int a, int b)
 
 static void compare_rates(struct planner_state *s, int device, struct planner_caps *caps);
 
+/* On a large cluster most devices have no window since the last round. */
+static bool nothing_measured(const struct planner_state *s, const int *members,
+                             struct planner_caps *caps)
+{
+    double window_s = s->jobs.items[members[0]].window_s;
+
+    if (s->in->cluster->device_count <= PLANNER_LARGE)
+        return false;
+    if (members[1] >= 0)
+        window_s = fmax(window_s, s->jobs.items[members[1]].window_s);
+    if (window_s <= caps->noted_s)
+        return true;
+    caps->noted_s = window_s;
+    return false;
+}
+
 static void note_device(struct planner_state *s, int device)
 {
-    const struct planner_type *type = &s->types[s->in->cluster->devices[device].type];
+    const struct planner_type *type;
     const int *m = planner_members(s, device);
     struct planner_caps *caps = &s->caps.items[device];
     uint64_t company = company_of(s, m[0], m[1]);
 
     if (caps->company != company)
         *caps = (struct planner_caps){.company = company, .deepest = PLAN_CAPS_MOST};
+    if (m[0] < 0 || nothing_measured(s, m, caps))
+        return;
+    type = &s->types[s->in->cluster->devices[device].type];
     for (int e = 0; e < 2 && m[e] >= 0; e++) {
         const struct planner_job *j = &s->jobs.items[m[e]];
         int level = level_of(type, j->status->pace.cap_watts);

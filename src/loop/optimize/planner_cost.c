@@ -164,16 +164,20 @@ static double member_cost(const struct planner_state *s, struct fare *f, double 
     return cost - job->worth * fmin(1, speed * f->expected / job->unit);
 }
 
+/* *least: what a deeper limit costs at least, because all it can save is the power. */
 static double capped_cost(const struct planner_state *s, int type, int cap, double watts,
-                          struct fare *fares, int count, enum cap_step step)
+                          struct fare *fares, int count, enum cap_step step,
+                          double *least)
 {
     struct power_capped run = planner_under_cap(&s->types[type], cap, watts);
     /* A gang's progress counts once, for all of its devices; so does the power of all. */
-    double cost = (run.watts - s->types[type].idle_watts) *
-                  s->jobs.items[fares[0].job].status->job.devices;
+    double power = (run.watts - s->types[type].idle_watts) *
+                   s->jobs.items[fares[0].job].status->job.devices;
+    double cost = power;
 
     for (int i = 0; i < count; i++)
         cost += member_cost(s, &fares[i], run.speed, step);
+    *least = cost - fmax(0, power);
     return cost;
 }
 
@@ -234,6 +238,9 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
     return (pair.fits && pair.rate[0] > 0) || here;
 }
 
+/* Sums are not exact. */
+#define LEAST_SLACK 1e-6
+
 /* The cap it is cheapest with, in the end; or the next one on the way there. */
 static double work_out(struct planner_state *s, int type, int a, int b, bool next,
                        double *best_cap)
@@ -253,18 +260,20 @@ static double work_out(struct planner_state *s, int type, int a, int b, bool nex
     least_speed =
         CAP_STEP_SPEED * planner_under_cap(&s->types[type], range.now, watts).speed;
     for (int c = 0; c <= range.deepest; c++) {
-        double cost;
+        double cost, least;
 
         if (next && c > range.now &&
             planner_under_cap(&s->types[type], c, watts).speed < least_speed)
             break;
         cost = capped_cost(s, type, c, watts, fares, b < 0 ? 1 : 2,
-                           step_to(c, range.now, next));
+                           step_to(c, range.now, next), &least);
 
         if (cost < best) {
             best = cost;
             *best_cap = s->types[type].cap_watts[c];
         }
+        if (least > best + LEAST_SLACK)
+            break;
     }
     return best;
 }

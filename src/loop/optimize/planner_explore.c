@@ -45,10 +45,11 @@ bool planner_is_bold(const struct planner_state *s)
 void planner_look(struct planner_state *s, struct planner_view view)
 {
     s->view = view;
-    s->slots = 0; /* what is remembered was seen otherwise */
     s->looks++;
-    vec_each (struct planner_job, job, &s->jobs)
-        job->slot = -1;
+    if (s->slots > 0) /* what is remembered was seen otherwise */
+        vec_each (struct planner_job, job, &s->jobs)
+            job->slot = -1;
+    s->slots = 0;
 }
 
 void planner_look_to_place(struct planner_state *s)
@@ -78,11 +79,15 @@ void planner_note_trial(struct planner_state *s, int job, int device, double ins
     vec_push(&s->trials, trial);
 }
 
-static int job_by_id(const struct planner_state *s, uint64_t id)
+/* The job of a trial while it is where it was put; -1: it has left. */
+static int job_of(const struct planner_state *s, const struct planner_trial *trial)
 {
-    for (size_t i = 0; i < s->jobs.count; i++)
-        if (s->jobs.items[i].status->job.id == id)
-            return (int)i;
+    const int *m = planner_members(s, trial->device);
+
+    for (int e = 0; e < 2 && m[e] >= 0; e++)
+        if (s->jobs.items[m[e]].status->job.id == trial->job &&
+            s->jobs.items[m[e]].device == trial->device)
+            return m[e];
     return -1;
 }
 
@@ -112,9 +117,9 @@ void planner_settle_trials(struct planner_state *s)
 
     for (size_t i = 0; i < s->trials.count; i++) {
         struct planner_trial trial = s->trials.items[i];
-        int job = job_by_id(s, trial.job);
+        int job = job_of(s, &trial);
 
-        if (job < 0 || s->jobs.items[job].device != trial.device)
+        if (job < 0)
             continue; /* it left before it could be measured */
         if (s->jobs.items[job].paced)
             settle(s, &trial, job);

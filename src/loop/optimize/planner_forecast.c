@@ -143,10 +143,15 @@ static bool take_left(struct planner_state *s, int job, const int *devices, int 
 static void fill_left(struct planner_state *s, const int *devices, int count, int play,
                       double at_s)
 {
-    int tries = PLANNER_WAITING_TRIES;
+    int failed[LOOP_NODE_GROUPS] = {0};
 
-    for (size_t i = 0; i < s->order.count && tries > 0; i++)
-        tries -= !take_left(s, s->order.items[i], devices, count, play, at_s);
+    for (size_t i = 0; i < s->order.count; i++) {
+        int job = s->order.items[i],
+            *times = &failed[s->jobs.items[job].status->job.group];
+
+        if (*times < PLANNER_WAITING_TRIES)
+            *times += !take_left(s, job, devices, count, play, at_s);
+    }
 }
 
 /* A job ends, and others may come. */

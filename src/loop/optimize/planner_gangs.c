@@ -70,7 +70,7 @@ void planner_mend_gangs(struct planner_state *s)
         int i = (first + k) % count;
         const struct planner_job *j = &s->jobs.items[i];
 
-        if (may_go(s, j) && j->suffers && planner_has_waited(s, j)) {
+        if (j->suffers && may_go(s, j) && planner_has_waited(s, j)) {
             mend(s, i);
             left--;
         }

@@ -67,12 +67,24 @@ struct power_capped planner_under_cap(const struct planner_type *type, int cap,
         .speed = speed};
 }
 
+/* The type of all devices of a node; -1: it has several. */
+static int type_of_node(const struct cluster *c, const struct node *n)
+{
+    int type = c->devices[n->first_device].type;
+
+    for (int d = n->first_device + 1; d < n->first_device + n->device_count; d++)
+        if (c->devices[d].type != type)
+            return -1;
+    return type;
+}
+
 static void load_devices(struct planner_state *s)
 {
     const struct cluster *c = s->in->cluster;
 
     vec_clear(&s->members);
     vec_clear(&s->usable);
+    vec_clear(&s->node_type);
     vec_clear(&s->node_jobs);
     vec_clear(&s->node_empty);
     vec_clear(&s->node_left);
@@ -82,6 +94,7 @@ static void load_devices(struct planner_state *s)
         vec_push(&s->usable, cluster_device_usable(c, d));
     }
     for (int n = 0; n < c->node_count; n++) {
+        vec_push(&s->node_type, type_of_node(c, &c->nodes[n]));
         vec_push(&s->node_jobs, 0);
         vec_push(&s->node_empty, c->nodes[n].device_count);
         vec_push(&s->node_left, host_room_of_node(c, n));
@@ -138,6 +151,8 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
                               .slot = -1,
                               .kind = kind,
                               .left_s = NAN,
+                              .window_s = status->pace.at_s,
+                              .unpromised = status->job.unpromised,
                               .room = host_room_each(&status->job),
                               .mark = rng_mix(status->job.id, 1),
                               .device = -1};
@@ -161,6 +176,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
         job.need *= tightness(status);
         job.capped *= tightness(status);
     }
+    job.bound = status->job.group > 0 || s->reserved;
     if (status->job.devices > 1)
         vec_push(&s->gang_jobs, (int)s->jobs.count);
     vec_push(&s->jobs, job);
@@ -206,6 +222,7 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
     kinds = prediction_table_load(s->table, in, s->improves);
     load_types(s);
     load_devices(s);
+    s->reserved = node_access_reserved(in->cluster);
     vec_clear(&s->jobs);
     vec_clear(&s->gangs);
     vec_clear(&s->gang_jobs);

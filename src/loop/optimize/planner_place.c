@@ -27,10 +27,24 @@ static int alike_of(const struct planner_state *s, int device)
     return dev->type * 3 + mode;
 }
 
+/* Is nothing on the node worth a look: no device that somebody has, as enough were looked
+ * at, nor an empty one unlike those seen? */
+static bool nothing_new(const struct planner_state *s, int node, const bool *seen,
+                        int beside)
+{
+    int first = s->in->cluster->nodes[node].first_device;
+
+    if (s->in->cluster->device_count <= PLANNER_LARGE || beside < BESIDE_MOST)
+        return false;
+    return s->node_empty.items[node] == 0 ||
+           (s->node_type.items[node] >= 0 && seen[alike_of(s, first)]);
+}
+
 static void find_single(struct planner_state *s, int job, struct planner_seats *best)
 {
+    const struct cluster *c = s->in->cluster;
     bool seen[3 * CLUSTER_MAX_TYPES] = {false};
-    int count = s->in->cluster->device_count, beside = 0;
+    int count = c->device_count, beside = 0;
     /* From anywhere on, but in the same order each time it is asked for this job. */
     int first =
         count > PLANNER_LARGE
@@ -38,10 +52,14 @@ static void find_single(struct planner_state *s, int job, struct planner_seats *
             : 0;
 
     for (int i = 0; i < count; i++) {
-        int d = (first + i) % count;
+        int d = (first + i) % count, node = c->devices[d].node;
         double cost;
 
-        if (!planner_has_room(s, job, s->in->cluster->devices[d].node, 1))
+        if (d == c->nodes[node].first_device && nothing_new(s, node, seen, beside)) {
+            i += c->nodes[node].device_count - 1;
+            continue;
+        }
+        if (!planner_reaches(s, job, node) || !planner_has_room(s, job, node, 1))
             continue;
         if (planner_members(s, d)[0] < 0 && s->usable.items[d]) {
             if (seen[alike_of(s, d)])
@@ -52,7 +70,7 @@ static void find_single(struct planner_state *s, int job, struct planner_seats *
             continue;
         }
         cost = planner_add_cost(s, job, d, PLANNER_FIRST_SHARE);
-        if (s->in->cluster->nodes[s->in->cluster->devices[d].node].state == NODE_ASLEEP)
+        if (c->nodes[node].state == NODE_ASLEEP)
             cost += ASLEEP_WATTS;
         if (cost < best->cost) {
             best->cost = cost;
@@ -86,10 +104,13 @@ static int next_node(const struct planner_state *s, int job, int type, int wante
     double best_score = INFINITY;
 
     for (int n = 0; n < s->in->cluster->node_count; n++) {
-        int free =
-            used[n] || s->node_empty.items[n] == 0 ? 0 : free_on_node(s, job, n, type);
-        double score = free >= wanted ? free - wanted : 1000 - free;
+        int of_type = s->node_type.items[n], free;
+        double score;
 
+        if (used[n] || s->node_empty.items[n] == 0 || (of_type >= 0 && of_type != type))
+            continue;
+        free = free_on_node(s, job, n, type);
+        score = free >= wanted ? free - wanted : 1000 - free;
         if (s->node_jobs.items[n] == 0)
             score += 0.5;
         if (free > 0 && score < best_score) {
@@ -362,6 +383,8 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
             plan->seats[seat].reason = UNPLACED_MEMORY;
         else if (planner_room_binds(s, job))
             plan->seats[seat].reason = UNPLACED_HOST;
+        else if (planner_access_binds(s, job))
+            plan->seats[seat].reason = UNPLACED_ACCESS;
         return false;
     }
     if (planner_rather_waits(s, job, seats.cost, s->in->now_s)) {
@@ -382,16 +405,19 @@ static bool place(struct planner_state *s, struct plan *plan, int job)
 
 void planner_place_waiting(struct planner_state *s, struct plan *plan)
 {
-    int tries = PLANNER_WAITING_TRIES;
+    int failed[LOOP_NODE_GROUPS] = {0};
 
     planner_list_waiting(s);
     if (s->order.count > 0)
         planner_look_to_place(s);
-    for (size_t i = 0; i < s->order.count && tries > 0; i++) {
+    for (size_t i = 0; i < s->order.count; i++) {
         int job = s->order.items[i];
+        const struct job *asked = &s->jobs.items[job].status->job;
 
-        /* A gang that finds no devices says nothing of those behind it. */
-        if (!place(s, plan, job) && s->jobs.items[job].status->job.devices == 1)
-            tries--;
+        /* A gang that finds no devices says nothing of those behind it, and a job bound
+         * to some nodes nothing of those bound to others. */
+        if (failed[asked->group] < PLANNER_WAITING_TRIES && !place(s, plan, job) &&
+            asked->devices == 1)
+            failed[asked->group]++;
     }
 }

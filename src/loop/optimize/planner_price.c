@@ -16,14 +16,10 @@
 #define UNITS_LEAST 1.0
 /* What a job that has not been measured here is taken to make of its best rate. */
 #define UNITS_UNKNOWN 0.5
-/* On large clusters all of it is added up only this often. */
+/* On large clusters all of it is added up only this often, and a round looks at one of so
+ * many parts of the nodes. */
 #define PRICED_S 30.0
-
-struct draw {
-    double watts;    /* of all */
-    double training; /* part of the watts */
-    double units;    /* of training progress */
-};
+#define PARTS    16
 
 static double device_watts(struct planner_state *s, int device)
 {
@@ -46,7 +42,7 @@ static double units_of(const struct planner_job *j)
 }
 
 /* Services have no progress: of a node they share, training has its share of the jobs. */
-static void add_node(struct planner_state *s, int node, struct draw *sum)
+static void add_node(struct planner_state *s, int node, struct planner_draws *sum)
 {
     const struct node *n = &s->in->cluster->nodes[node];
     double watts = n->host_watts;
@@ -71,6 +67,40 @@ static void add_node(struct planner_state *s, int node, struct draw *sum)
         sum->training += watts * training / jobs;
 }
 
+/* On a large cluster: look at the next part of the nodes anew, at first at all. */
+static void look_at_some(struct planner_state *s)
+{
+    int nodes = s->in->cluster->node_count, left = nodes / PARTS + 1;
+
+    if (s->draws.count < (size_t)nodes)
+        left = nodes;
+    while (s->draws.count < (size_t)nodes)
+        vec_push(&s->draws, (struct planner_draws){0});
+    for (; left > 0; left--) {
+        s->drawn = (s->drawn + 1) % nodes;
+        s->draws.items[s->drawn] = (struct planner_draws){0};
+        add_node(s, s->drawn, &s->draws.items[s->drawn]);
+    }
+}
+
+static struct planner_draws add_up(struct planner_state *s, bool large)
+{
+    struct planner_draws sum = {0};
+
+    for (int n = 0; n < s->in->cluster->node_count; n++) {
+        if (s->node_jobs.items[n] == 0)
+            continue;
+        if (!large) {
+            add_node(s, n, &sum);
+            continue;
+        }
+        sum.watts += s->draws.items[n].watts;
+        sum.training += s->draws.items[n].training;
+        sum.units += s->draws.items[n].units;
+    }
+    return sum;
+}
+
 static void set_worth(struct planner_state *s)
 {
     vec_each (struct planner_job, job, &s->jobs)
@@ -82,15 +112,16 @@ static void set_worth(struct planner_state *s)
 void planner_set_price(struct planner_state *s)
 {
     double passed_s = s->in->now_s - s->priced_s;
-    struct draw sum = {0};
+    bool large = s->in->cluster->device_count > PLANNER_LARGE;
+    struct planner_draws sum;
 
-    if (s->in->cluster->device_count > PLANNER_LARGE && passed_s < PRICED_S) {
+    if (large)
+        look_at_some(s);
+    if (large && passed_s < PRICED_S) {
         set_worth(s);
         return;
     }
-    for (int n = 0; n < s->in->cluster->node_count; n++)
-        if (s->node_jobs.items[n] > 0)
-            add_node(s, n, &sum);
+    sum = add_up(s, large);
     if (isinf(s->priced_s)) { /* the first round */
         s->price = s->settings.progress_watts;
         passed_s = 0;

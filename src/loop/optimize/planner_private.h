@@ -16,6 +16,7 @@
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
 #include "loop/host_room.h"
+#include "loop/node_access.h"
 #include "loop/optimize/prediction_table.h"
 #include "loop/optimize/plan.h"
 #include "world/power.h"
@@ -49,16 +50,19 @@ struct planner_job {
     size_t seat; /* in the plan: only the head of the queue is looked at */
     int slot;    /* in the memo; -1: none yet */
     const struct table_kind *kind;
-    int device;    /* its first; -1: waits */
-    double need;   /* rate it must have where it is new */
-    double capped; /* rate it must have, with a margin, under a power limit */
-    double keep;   /* rate below which it is helped where it is */
-    double unit;   /* best rate alone anywhere: what its progress is measured by */
-    double worth;  /* watts a unit of progress is worth; 0 for services */
-    uint64_t mark; /* of its id, see planner_caps.c */
-    double left_s; /* see planner_left_s(); NaN: nobody has asked yet */
+    int device;      /* its first; -1: waits */
+    double need;     /* rate it must have where it is new */
+    double capped;   /* rate it must have, with a margin, under a power limit */
+    double keep;     /* rate below which it is helped where it is */
+    double unit;     /* best rate alone anywhere: what its progress is measured by */
+    double worth;    /* watts a unit of progress is worth; 0 for services */
+    uint64_t mark;   /* of its id, see planner_caps.c */
+    double left_s;   /* see planner_left_s(); NaN: nobody has asked yet */
+    double window_s; /* end of its newest window */
     struct host_room room; /* it takes of the node of each of its devices */
+    bool bound;            /* to some of the nodes, see node_access.h */
     bool movable;          /* may be moved at all */
+    bool unpromised;       /* the job's */
     bool settled; /* has been where it is long enough to be moved for less cost */
     bool paced;   /* measured where it is beside whoever is there */
     bool suffers; /* and found to do less than it must */
@@ -116,6 +120,7 @@ struct planner_caps {
     double told_s[2]; /* end of the newest window that was compared with them */
     double looked_s;  /* when the limit was last thought about, and after which window */
     double window_s;
+    double noted_s; /* the newest window that was taken note of */
 };
 
 /* A place taken for what it may turn out to be, until it is measured. */
@@ -124,6 +129,13 @@ struct planner_trial {
     int device;
     double at_s;
     double instead; /* what the place of the best guess was believed to cost, watts */
+};
+
+/* What nodes draw, and what they do for that; see planner_price.c. */
+struct planner_draws {
+    double watts;    /* of all */
+    double training; /* part of the watts */
+    double units;    /* of training progress */
 };
 
 /* What a job costs alone on a type, as it is looked at. */
@@ -146,17 +158,21 @@ struct planner_state {
     struct rng rng;
     struct planner_type types[CLUSTER_MAX_TYPES];
     vec_of(struct planner_job) jobs;
-    vec_of(int) members; /* (devices, 2) jobs; -1: nobody */
-    vec_of(bool) usable; /* (devices) may get a job */
+    vec_of(int) members;   /* (devices, 2) jobs; -1: nobody */
+    vec_of(bool) usable;   /* (devices) may get a job */
+    vec_of(int) node_type; /* (nodes) of all its devices; -1: it has several */
     vec_of(int) node_jobs;
     vec_of(int) node_empty;             /* (nodes) devices with nobody */
     vec_of(struct host_room) node_left; /* (nodes) */
+    bool reserved;                      /* some of the nodes are, from some time on */
     vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
     int slots;          /* taken so far */
     vec_of(struct planner_alone) alone; /* (jobs, types) for many jobs, instead */
-    long looks;        /* so many times the view, or the jobs, have changed */
-    double price;      /* of progress, watts a unit; see planner_price.c */
-    double priced_s;   /* when it was last looked at */
+    long looks;      /* so many times the view, or the jobs, have changed */
+    double price;    /* of progress, watts a unit; see planner_price.c */
+    double priced_s; /* when it was last looked at */
+    vec_of(struct planner_draws) draws; /* (nodes) of a large cluster, as last seen */
+    int drawn;                          /* the last of them that was looked at */
     double improved_s; /* when moves for the sake of cost were last looked for */
     bool improves;     /* this round looks for a better placement of what runs */
     struct planner_view view;
@@ -195,10 +211,11 @@ void planner_list_waiting(struct planner_state *s);
 /* Hold devices for the first who cannot start; when progress has its price. */
 void planner_hold_devices(struct planner_state *s);
 void planner_hold_nothing(struct planner_state *s);
-/* Is the device held for nobody else, or will the job be gone in time? */
+/* May the job be on its node, and is the device held for nobody else, or will the job be
+ * gone in time? */
 bool planner_may_use(const struct planner_state *s, int job, int device);
-/* Would a gang that others wait behind be done earlier if it waited for a node that holds
- * all of it, instead of spanning the nodes of these devices? */
+/* Would a gang be done earlier if it waited for a node that holds all of it, instead of
+ * spanning the nodes of these devices? */
 bool planner_awaits_node(const struct planner_state *s, int job, const int *devices);
 /* The job has its devices: what was held for it is anybody's. */
 void planner_release(struct planner_state *s, int job);
@@ -210,6 +227,10 @@ void planner_detach(struct planner_state *s, int job, const int *devices, int co
 /* planner_room.c: has the node room for so many devices of the job, besides what is held
  * for others? */
 bool planner_has_room(const struct planner_state *s, int job, int node, int devices);
+/* May the job begin on the node at all, by partitions and reservations?  And is it these
+ * alone that keep it from a place? */
+bool planner_reaches(const struct planner_state *s, int job, int node);
+bool planner_access_binds(struct planner_state *s, int job);
 /* For so many of at most so many? */
 int planner_room_devices(const struct planner_state *s, int job, int node, int most);
 /* For how many of the job's devices would it have room if nobody else was there? */

@@ -27,7 +27,8 @@
  * much of the time the other takes. */
 #define SPREAD_ROOM 0.9
 /* Of gangs of one size so many are looked at in a round: where the first finds no place
- * the others find none either, and others wait behind them. */
+ * the others find none either, and others wait behind them.  Jobs bound to other nodes
+ * have a queue of their own. */
 #define ALIKE_MOST 8
 /* A long queue is looked at from its head: so many at a time. */
 #define WAITING_MOST 64
@@ -39,15 +40,16 @@
 static void choose_head(const struct optimize_input *in, const size_t *order,
                         size_t count, bool *shown)
 {
-    int alike[LOOP_MAX_GANG + 1] = {0}, left = WAITING_MOST;
+    int alike[LOOP_NODE_GROUPS][LOOP_MAX_GANG + 1] = {0}, taken[LOOP_NODE_GROUPS] = {0};
 
-    for (size_t i = 0; i < count && left > 0; i++) {
-        int devices = in->jobs[order[i]]->job.devices;
+    for (size_t i = 0; i < count; i++) {
+        const struct job *job = &in->jobs[order[i]]->job;
 
-        if (devices > 1 && alike[devices]++ >= ALIKE_MOST)
+        if (taken[job->group] >= WAITING_MOST ||
+            (job->devices > 1 && alike[job->group][job->devices]++ >= ALIKE_MOST))
             continue;
         shown[order[i]] = true;
-        left--;
+        taken[job->group]++;
     }
 }
 
@@ -123,6 +125,8 @@ bool planner_may_use(const struct planner_state *s, int job, int device)
     const struct planner_hold *hold = &s->holds.items[device];
     const struct planner_job *j = &s->jobs.items[job];
 
+    if (!planner_reaches(s, job, s->in->cluster->devices[device].node))
+        return false;
     if (hold->job < 0 || hold->job == job)
         return true;
     /* Who goes before waits for nobody behind; a promise at stake goes before all. */
@@ -175,7 +179,7 @@ static bool could_ever(const struct planner_state *s, int job, int device,
 
     for (int k = 0; k < count; k++)
         beside += devices[taken[k]].node == node;
-    return planner_room_ever(s, job, node) >= beside;
+    return planner_reaches(s, job, node) && planner_room_ever(s, job, node) >= beside;
 }
 
 struct soon_among {
@@ -251,19 +255,6 @@ static double soonest_on(const struct planner_state *s, int job, int type,
     return when;
 }
 
-/* Has somebody besides the job waited beyond its grace time? */
-static bool others_queue(const struct planner_state *s, int job)
-{
-    vec_each (const int, other, &s->queue) {
-        const struct job_status *status = s->jobs.items[*other].status;
-
-        if (*other != job && status->state == JOB_WAITING && !status->held &&
-            s->in->now_s - status->job.submitted_s > s->settings.grace_s)
-            return true;
-    }
-    return false;
-}
-
 bool planner_awaits_node(const struct planner_state *s, int job, const int *devices)
 {
     const struct cluster *c = s->in->cluster;
@@ -271,8 +262,7 @@ bool planner_awaits_node(const struct planner_state *s, int job, const int *devi
     struct planner_seats seats;
 
     if (j->status->job.devices == 1 ||
-        cluster_nodes_spanned(c, devices, j->status->job.devices) == 1 ||
-        !others_queue(s, job))
+        cluster_nodes_spanned(c, devices, j->status->job.devices) == 1)
         return false;
     for (int t = 0; t < c->type_count; t++) {
         double stays = stays_s(s, job, t);

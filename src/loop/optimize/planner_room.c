@@ -1,5 +1,5 @@
 /* planner_room.c - processors and memory of hosts: planner_cost.c, planner_place.c and
- * those who move jobs ask whether a node has them left
+ * those who move jobs ask whether a node has them left; and whether a job may be there
  *
  * A job that waits for room has devices held for it (planner_queue.c).  What it asks for
  * beside them is held too: others would take a freed processor at a time for ever. */
@@ -21,6 +21,27 @@ static struct host_room left_for(const struct planner_state *s, int job, int nod
             host_room_take(&left, s->jobs.items[holder].room, 1);
     }
     return left;
+}
+
+bool planner_reaches(const struct planner_state *s, int job, int node)
+{
+    const struct planner_job *j = &s->jobs.items[job];
+
+    return !j->bound ||
+           node_access_allows(s->in->cluster, &j->status->job, node, s->in->now_s);
+}
+
+bool planner_access_binds(struct planner_state *s, int job)
+{
+    struct planner_seats seats;
+    bool found;
+
+    if (!s->jobs.items[job].bound)
+        return false;
+    s->jobs.items[job].bound = false;
+    found = planner_find_seats(s, job, &seats);
+    s->jobs.items[job].bound = true;
+    return found;
 }
 
 bool planner_has_room(const struct planner_state *s, int job, int node, int devices)

@@ -7,6 +7,7 @@
 #include "loop/estimate/lengths.h"
 #include "loop/estimate/predict.h"
 #include "loop/cluster.h"
+#include "loop/node_access.h"
 #include "loop/requirement.h"
 #include "loop/unplaced.h"
 
@@ -67,8 +68,8 @@ const char *decision_help(enum plan_help help)
 
 const char *decision_verdict(enum decision_verdict verdict)
 {
-    static const char *const words[DECISION_VERDICTS] = {"possible", "too_little_memory",
-                                                         "too_slow", "taken"};
+    static const char *const words[DECISION_VERDICTS] = {
+        "possible", "too_little_memory", "too_slow", "taken", "not_allowed"};
 
     return words[verdict];
 }
@@ -78,7 +79,7 @@ const char *decision_why_not(enum decision_verdict verdict)
     static const char *const sentences[DECISION_VERDICTS] = {
         "it could run there", "too little memory: it fits with {fits} % probability",
         "too slow: {sure}/s at {confidence} % confidence, {needed}/s are needed",
-        "fast enough, none free"};
+        "fast enough, none free", "on no node it may use for as long as its time limit"};
 
     return sentences[verdict];
 }
@@ -194,6 +195,20 @@ static struct outlook outlook_here(const struct decision_ground *g,
     return o;
 }
 
+/* Has the type enough devices where the job may begin, or such that are also free? */
+static bool enough_devices(const struct decision_ground *g, const struct job *job,
+                           int type, bool free)
+{
+    const struct cluster *c = g->cluster;
+    int count = 0;
+
+    for (int d = 0; d < c->device_count && count < job->devices; d++)
+        count += c->devices[d].type == type && !c->devices[d].failed &&
+                 node_access_allows(c, job, c->devices[d].node, g->now_s) &&
+                 (!free || (c->devices[d].job_count == 0 && cluster_device_usable(c, d)));
+    return count == job->devices;
+}
+
 static void alternative(const struct decision_ground *g, const struct job_status *status,
                         const struct outlook *here, int type,
                         struct decision_alternative *out)
@@ -216,7 +231,9 @@ static void alternative(const struct decision_ground *g, const struct job_status
         out->verdict = DECISION_TOO_LITTLE_MEMORY;
     else if (out->sure < out->needed)
         out->verdict = DECISION_TOO_SLOW;
-    else if (cluster_devices_of_type(g->cluster, type, true) < status->job.devices)
+    else if (!enough_devices(g, &status->job, type, false))
+        out->verdict = DECISION_NOT_ALLOWED;
+    else if (!enough_devices(g, &status->job, type, true))
         out->verdict = DECISION_TAKEN;
     if (out->verdict == DECISION_TAKEN &&
         unplaced_leaving(out->text, sizeof(out->text), &status->job, type, g->cluster))

@@ -17,6 +17,7 @@ enum decision_verdict {
     DECISION_TOO_LITTLE_MEMORY,
     DECISION_TOO_SLOW,
     DECISION_TAKEN,
+    DECISION_NOT_ALLOWED, /* all of them are where it may not begin, see node_access.h */
     DECISION_VERDICTS
 };
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "loop/cluster.h"
 #include "loop/host_room.h"
+#include "loop/node_access.h"
 #include "loop/requirement.h"
 
 #include <math.h>
@@ -17,6 +18,16 @@ static bool sits_on(const struct job_status *status, int device)
         if (status->devices[k] == device)
             return true;
     return false;
+}
+
+bool place_stays(const struct job_status *status, const int *devices, int count)
+{
+    if (status->device_count != count)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!sits_on(status, devices[i]))
+            return false;
+    return true;
 }
 
 /* ---- the rules ---- */
@@ -69,7 +80,10 @@ static int check_seat(const struct optimize_input *in, const struct plan *plan, 
                 return err_set(err, ERR_INVALID, "job %llu got device %d twice", id, d);
         if (!sits_on(status, d) && !cluster_device_usable(in->cluster, d))
             return err_set(err, ERR_INVALID, "job %llu got unusable device %d", id, d);
-        if (!requirement_allows_type(&status->job, in->cluster->devices[d].type))
+        if (!requirement_allows_type(&status->job, in->cluster->devices[d].type) ||
+            (!sits_on(status, d) &&
+             !node_access_allows(in->cluster, &status->job, in->cluster->devices[d].node,
+                                 in->now_s)))
             return err_set(err, ERR_INVALID, "job %llu may not run on device %d", id, d);
         if (!plan->awake[in->cluster->devices[d].node])
             return err_set(err, ERR_INVALID, "job %llu sits on a node that shall sleep",
@@ -119,6 +133,19 @@ static struct host_room *rooms_left(const struct optimize_input *in,
     return left;
 }
 
+/* Does somebody come to a device who asks for room on its host? */
+static bool rooms_matter(const struct optimize_input *in, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->seat_count; i++) {
+        const struct seat *seat = &plan->seats[i];
+
+        if (host_room_wanted(host_room_each(&in->jobs[i]->job)) &&
+            !place_stays(in->jobs[i], plan->devices + seat->first, seat->device_count))
+            return true;
+    }
+    return false;
+}
+
 static bool sits_on_node(const struct cluster *c, const struct job_status *status,
                          int node)
 {
@@ -132,9 +159,12 @@ static bool sits_on_node(const struct cluster *c, const struct job_status *statu
 static int check_rooms(const struct optimize_input *in, const struct plan *plan,
                        struct err *err)
 {
-    struct host_room *left = rooms_left(in, plan);
+    struct host_room *left;
     int rc = 0;
 
+    if (!rooms_matter(in, plan))
+        return 0;
+    left = rooms_left(in, plan);
     for (size_t i = 0; i < plan->seat_count && rc == 0; i++) {
         const struct seat *seat = &plan->seats[i];
         struct host_room each = host_room_each(&in->jobs[i]->job);
@@ -196,16 +226,6 @@ done:
 
 /* ---- what is to be done ---- */
 
-bool place_stays(const struct job_status *status, const int *devices, int count)
-{
-    if (status->device_count != count)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (!sits_on(status, devices[i]))
-            return false;
-    return true;
-}
-
 static void leave_all(struct job_status *status, struct cluster *cluster, double now_s)
 {
     for (int i = 0; i < status->device_count; i++)
@@ -213,24 +233,30 @@ static void leave_all(struct job_status *status, struct cluster *cluster, double
     status->device_count = 0;
 }
 
-/* First everyone who goes leaves, so that the seats of those who come are free. */
-static void vacate(const struct optimize_input *in, const struct plan *plan,
+/* First everyone who goes leaves, so that the seats of those who come are free; does
+ * anybody? */
+static bool vacate(const struct optimize_input *in, const struct plan *plan,
                    struct jobs *jobs, struct cluster *cluster, place_actions *actions)
 {
+    bool any = false;
+
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
-        struct job_status *status = jobs_get(jobs, seat->job);
+        struct job_status *status;
 
-        if (status->state != JOB_RUNNING ||
-            place_stays(status, plan->devices + seat->first, seat->device_count))
+        if (in->jobs[i]->state != JOB_RUNNING ||
+            place_stays(in->jobs[i], plan->devices + seat->first, seat->device_count))
             continue;
+        status = jobs_get(jobs, seat->job);
         leave_all(status, cluster, in->now_s);
+        any = true;
         if (seat->device_count == 0) {
             status->state = JOB_WAITING;
             vec_push(actions, (struct action){
                                   .kind = ACTION_STOP, .job = seat->job, .by = seat->by});
         }
     }
+    return any;
 }
 
 static void seat_one(const struct optimize_input *in, const struct plan *plan,
@@ -307,8 +333,8 @@ void place_apply(const struct optimize_input *in, const struct plan *plan,
 {
     set_nodes(in, plan, cluster, true, actions);
     set_caps(plan, cluster, actions);
-    vacate(in, plan, jobs, cluster, actions);
-    seat_all(in, plan, JOB_RUNNING, jobs, cluster, actions);
+    if (vacate(in, plan, jobs, cluster, actions))
+        seat_all(in, plan, JOB_RUNNING, jobs, cluster, actions);
     seat_all(in, plan, JOB_WAITING, jobs, cluster, actions);
     set_nodes(in, plan, cluster, false, actions);
 }

@@ -1,0 +1,346 @@
+/* test_slurm_judge.c - what follows for jobs that Corgi places from what Slurm shows
+ *
+ * The helper never comes up, so orders stay wishes and can be looked at. */
+#include "support/test.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/poller.h"
+#include "engine/slurm/helper_link.h"
+#include "engine/slurm/slurm_control_private.h"
+#include "engine/slurm/slurm_job_table.h"
+#include "engine/slurm/slurm_node_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define USERS "corgi1:00000000000000000000000000000000000000000000000011111111111111aa"
+
+struct lab {
+    struct slurm_node_table *nodes;
+    struct slurm_job_table *watched;
+    struct slurm_control *control;
+    struct helper_link *link;
+    struct cluster *cluster;
+    int poller;
+    struct str told;
+    uint64_t last_job;
+    double now_s;
+};
+
+static void on_event(void *ctx, const struct engine_event *e)
+{
+    static const char *const ends[] = {[ENGINE_END_DONE] = "done",
+                                       [ENGINE_END_FAILED] = "failed",
+                                       [ENGINE_END_STOPPED] = "stopped",
+                                       [ENGINE_END_CANCELLED] = "cancelled",
+                                       [ENGINE_END_REQUEUED] = "requeued",
+                                       [ENGINE_END_UNKNOWN] = "unknown",
+                                       [ENGINE_END_NO_ROOM] = "no_room",
+                                       [ENGINE_END_NOT_STARTED] = "not_started",
+                                       [ENGINE_END_TIME_LIMIT] = "time_limit"};
+    struct lab *lab = ctx;
+
+    switch (e->kind) {
+    case ENGINE_JOB_FOUND:
+        str_addf(&lab->told, "found %s\n", e->found->ref);
+        *e->found->job_out = ++lab->last_job;
+        break;
+    case ENGINE_JOB_CHANGED:
+        str_addf(&lab->told, "%s\n", e->found->planned ? "ours" : "watched");
+        break;
+    case ENGINE_STARTED:
+        str_addf(&lab->told, "started on %d\n", e->device_count ? e->devices[0] : -1);
+        break;
+    case ENGINE_ENDED:
+        str_addf(&lab->told, "ended %s\n", ends[e->end]);
+        break;
+    default:
+        break;
+    }
+}
+
+static struct lab *lab_create(void)
+{
+    static const char nodes[] =
+        "{\"fresh\":true,\"rows\":[{\"name\":\"a\",\"state\":\"idle\","
+        "\"gres\":\"gpu:v100:2\"}]}";
+    struct slurm_control_options how = {.partitions = "main", .start_s = 20};
+    struct helper_link_options line = {.helper = "/nowhere", .within_s = 1};
+    struct lab *lab = mem_new(struct lab);
+    struct engine_sink sink = {on_event, lab};
+    struct json_doc *doc;
+
+    lab->now_s = 1000;
+    lab->poller = poller_open(NULL);
+    lab->nodes = slurm_node_table_create(&(struct slurm_node_options){0}, sink);
+    assert_int_equal(json_doc_parse(&doc, nodes, strlen(nodes), "nodes", NULL), 0);
+    slurm_node_table_take(lab->nodes, json_doc_root(doc), lab->now_s);
+    json_doc_destroy(doc);
+    assert_int_equal(slurm_node_table_cluster(lab->nodes, &lab->cluster, NULL), 0);
+    lab->watched = slurm_job_table_create(lab->nodes, sink);
+    lab->link = helper_link_create(lab->poller, &line, (struct helper_link_sink){0});
+    lab->control = slurm_control_create(&how, lab->nodes, lab->watched, lab->link, sink);
+    return lab;
+}
+
+static void lab_destroy(struct lab *lab)
+{
+    slurm_control_destroy(lab->control);
+    helper_link_destroy(lab->link);
+    slurm_job_table_destroy(lab->watched);
+    slurm_node_table_destroy(lab->nodes);
+    cluster_destroy(lab->cluster);
+    close(lab->poller);
+    str_fini(&lab->told);
+    free(lab);
+}
+
+/* One look that shows this row, or none. */
+static bool look(struct lab *lab, const struct slurm_job_row *row)
+{
+    bool ours = false;
+
+    if (row)
+        ours = slurm_control_take(lab->control, row, lab->now_s);
+    slurm_control_looked(lab->control, lab->now_s);
+    lab->now_s += 1;
+    return ours;
+}
+
+static struct slurm_job_row row_of(enum slurm_job_stands stands, bool held)
+{
+    struct slurm_job_row row = {.stands = stands,
+                                .state = "some state",
+                                .submit_s = 900,
+                                .held = held,
+                                .user = "ada",
+                                .name = "train",
+                                .partition = "main",
+                                .admin_comment = USERS ":{}",
+                                .num_nodes = 1,
+                                .node_gpus = 1,
+                                .wish = {.untyped = 1}};
+
+    strcpy(row.id, "7");
+    if (stands != SLURM_JOB_WAITS) {
+        row.start_s = 950;
+        row.host_count = 1;
+        row.hosts[0].node = "a";
+        row.hosts[0].gpus = 2;
+    }
+    return row;
+}
+
+static void told(struct lab *lab, const char *expected)
+{
+    assert_string_equal(str_text(&lab->told), expected);
+    str_clear(&lab->told);
+}
+
+static struct slurm_ours *the_job(const struct lab *lab)
+{
+    assert_int_equal(lab->control->jobs.count, 1);
+    return lab->control->jobs.items[0];
+}
+
+static const int device = 0;
+
+/* Found on hold, and the daemon says where it goes. */
+static struct slurm_ours *start(struct lab *lab)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct job job = {.id = 1};
+    const struct engine_job order = {
+        .job = &job, .attempt = 1, .device_count = 1, .devices = &device};
+
+    assert_true(look(lab, &row));
+    told(lab, "found 7#11111111111111aa\n");
+    assert_int_equal(slurm_control_start(lab->control, &order, NULL), 0);
+    assert_int_equal(the_job(lab)->wish, WISH_START);
+    return the_job(lab);
+}
+
+/* The order was sent, and the helper says what it came to. */
+static void answered(struct lab *lab, enum slurm_wish order, const char *code)
+{
+    struct slurm_ours *j = the_job(lab);
+
+    j->under_way = order;
+    j->wish = WISH_NOTHING;
+    slurm_control_ordered(lab->control, 1, NULL, code, code ? "because" : NULL,
+                          lab->now_s);
+    look(lab, NULL); /* may have begun before the answer */
+}
+
+static struct slurm_ours *run(struct lab *lab)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_RUNS, false);
+    struct slurm_ours *j = start(lab);
+
+    answered(lab, WISH_START, NULL);
+    assert_true(look(lab, &row));
+    told(lab, "started on 1\n");
+    return j;
+}
+
+static void it_starts_and_ends(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_DONE, false);
+    struct lab *lab = lab_create();
+
+    (void)state;
+    run(lab);
+    row.admin_comment = "JS1:Short"; /* others replace it at the end */
+    assert_true(look(lab, &row));
+    told(lab, "ended done\n");
+    lab_destroy(lab);
+}
+
+static void one_that_does_not_begin_is_held(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, false);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+
+    (void)state;
+    answered(lab, WISH_START, NULL);
+    look(lab, &row);
+    assert_int_equal(j->wish, WISH_NOTHING);
+    lab->now_s += 20;
+    look(lab, &row);
+    assert_int_equal(j->wish, WISH_HOLD);
+    answered(lab, WISH_HOLD, NULL);
+    row.held = true;
+    look(lab, &row);
+    told(lab, "ended no_room\n");
+    lab_destroy(lab);
+}
+
+/* slurmd refuses to start a job in the second in which it ended there. */
+static void one_that_was_queued_again_rests_for_a_second(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+    double at_s;
+
+    (void)state;
+    assert_int_equal(slurm_control_stop(lab->control, 1, ENGINE_STOP_MOVE, NULL), 0);
+    assert_int_equal(j->wish, WISH_REQUEUE);
+    answered(lab, WISH_REQUEUE, NULL);
+    row.completing = true; /* its GPU is not free */
+    look(lab, &row);
+    told(lab, "");
+    row.completing = false;
+    at_s = lab->now_s;
+    look(lab, &row);
+    told(lab, "ended stopped\n");
+    assert_true(j->rest_s > at_s + 1);
+    j->wish = WISH_START;
+    assert_true(slurm_control_advance(lab->control, at_s) == j->rest_s);
+    lab_destroy(lab);
+}
+
+static void slurms_own_requeue_is_held_and_placed_anew(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, false);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+
+    (void)state;
+    row.restarts = 1;
+    row.submit_s = 980;
+    look(lab, &row);
+    told(lab, "ended requeued\n");
+    assert_int_equal(j->wish, WISH_HOLD);
+    answered(lab, WISH_HOLD, NULL);
+    row.held = true;
+    look(lab, &row);
+    assert_int_equal(j->stage, STAGE_HELD);
+    lab_destroy(lab);
+}
+
+static void one_that_others_release_is_only_watched(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+
+    (void)state;
+    look(lab, &row);
+    str_clear(&lab->told);
+    row.held = false;
+    look(lab, &row);
+    told(lab, "watched\n");
+    assert_int_equal(lab->control->jobs.count, 0);
+    lab_destroy(lab);
+}
+
+/* slurmctld was killed, forgot it and gave its number away. */
+static void a_number_that_came_to_somebody_else_is_left_alone(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_DONE, false);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+
+    (void)state;
+    row.admin_comment = "";
+    row.name = "theirs"; /* in the same second, by the same user */
+    answered(lab, WISH_START, "foreign");
+    assert_true(j->doubted);
+    assert_true(j->live); /* it is to be started still, under which number ever */
+    assert_false(look(lab, &row));
+    assert_string_equal(j->id, "");
+    told(lab, "");
+    lab_destroy(lab);
+}
+
+static void an_end_that_was_told_wins(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_DONE, false);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+
+    (void)state;
+    look(lab, &row);
+    told(lab, "ended done\n");
+    row =
+        row_of(SLURM_JOB_WAITS, true); /* a slurmctld that was killed has forgotten it */
+    look(lab, &row);
+    told(lab, "");
+    assert_int_equal(j->wish, WISH_CANCEL);
+    lab_destroy(lab);
+}
+
+static void what_slurm_forgot_while_it_ran_is_never_run_again(void **state)
+{
+    struct lab *lab = lab_create();
+
+    (void)state;
+    run(lab);
+    slurm_control_gone(lab->control, "7");
+    look(lab, NULL);
+    told(lab, "");
+    lab->now_s += 30;
+    look(lab, NULL);
+    told(lab, "ended unknown\n");
+    lab_destroy(lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_starts_and_ends),
+        cmocka_unit_test(one_that_does_not_begin_is_held),
+        cmocka_unit_test(one_that_was_queued_again_rests_for_a_second),
+        cmocka_unit_test(slurms_own_requeue_is_held_and_placed_anew),
+        cmocka_unit_test(one_that_others_release_is_only_watched),
+        cmocka_unit_test(a_number_that_came_to_somebody_else_is_left_alone),
+        cmocka_unit_test(an_end_that_was_told_wins),
+        cmocka_unit_test(what_slurm_forgot_while_it_ran_is_never_run_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
