@@ -5,6 +5,7 @@
 #include "probe/report_spool.h"
 #include "probe/run_job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -69,6 +70,7 @@ static const struct option_spec options[] = {
 static int settle_report(struct probe_args *args, struct err *err)
 {
     struct sender_options *report = &args->run.report;
+    bool wanted = report->target;
     char *token = NULL;
     int rc;
 
@@ -81,6 +83,11 @@ static int settle_report(struct probe_args *args, struct err *err)
     rc = report_token_read(report->token_file, &token, err);
     if (rc == 0 && args->run.meter.job == 0)
         rc = report_token_job(token, &args->run.meter.job, err);
+    if (rc < 0 && !wanted && !args->attach) { /* a site's setting stops nobody's job */
+        fprintf(stderr, "corgi-probe: nothing is reported: %s\n", err->text);
+        report->target = NULL;
+        rc = 0;
+    }
     args->run.meter.power = true; /* nobody else meters there */
     if (token)
         explicit_bzero(token, strlen(token));

@@ -76,8 +76,10 @@ static void write_body(const struct report_spool *spool, struct str *body)
 
     json_out_init(&out, body, false);
     json_out_begin_object(&out);
-    json_out_key(&out, "job");
-    json_out_u64(&out, o->job);
+    if (o->job > 0) {
+        json_out_key(&out, "job");
+        json_out_u64(&out, o->job);
+    }
     json_out_key_string(&out, "run", o->run);
     json_out_key_string(&out, "node", o->node);
     json_out_key_int(&out, "rank", o->rank);
@@ -114,9 +116,10 @@ static enum deliver_result judge(const struct client_answer *answer,
     client_answer_error(answer, err);
     switch (answer->status) {
     case 400:
-    case 401:
-    case 403:
         return DELIVER_NEVER;
+    case 401:
+    case 403: /* that Slurm has this job the daemon may not have seen yet */
+        return report_spool_origin(spool)->job > 0 ? DELIVER_NEVER : DELIVER_LATER;
     default: /* not there yet, another run has not gone yet, too many, too busy */
         return DELIVER_LATER;
     }

@@ -18,12 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AGAIN_FIRST_S  1.0
 #define AGAIN_MOST_S   15.0
 #define OTHERS_EVERY_S 30.0 /* a look for what others left */
 #define TAKE_MOST      256
+#define TOO_OLD_S      (2 * 86400.0)
 
 struct report_args {
     const char *daemon;
@@ -75,6 +77,19 @@ static char *variable(const char *name)
     return value && *value ? mem_strdup(value) : NULL;
 }
 
+/* Elements of an array by their names, as they have only one token together. */
+static char *slurm_job(void)
+{
+    const char *array = getenv("SLURM_ARRAY_JOB_ID");
+    const char *element = getenv("SLURM_ARRAY_TASK_ID");
+    struct str name = {0};
+
+    if (!array || !*array || !element || !*element)
+        return variable("SLURM_JOB_ID");
+    str_addf(&name, "%s_%s", array, element);
+    return str_take(&name);
+}
+
 static int rank_of(void)
 {
     const char *rank = getenv("SLURM_PROCID");
@@ -91,7 +106,7 @@ static int read_origin(const struct report_args *args, struct report_origin *o,
                                 .ca = args->ca ? mem_strdup(args->ca) : NULL,
                                 .node = node_name(args),
                                 .rank = rank_of(),
-                                .slurm_job = variable("SLURM_JOB_ID"),
+                                .slurm_job = slurm_job(),
                                 .gpus = variable("CUDA_VISIBLE_DEVICES")};
     if (report_token_read(args->token_file, &o->token, err) < 0 ||
         report_token_job(o->token, &o->job, err) < 0 ||
@@ -116,6 +131,15 @@ static char *spool_folder(const struct report_args *args)
 /* ---- what others left ---------------------------------------------------------------
  */
 
+/* The daemon takes reports for a day after a job's end. */
+static bool is_old(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 &&
+           clock_epoch_s() - (double)info.st_mtim.tv_sec > TOO_OLD_S;
+}
+
 /* How many could not be delivered. */
 static int deliver_others(const char *folder)
 {
@@ -126,10 +150,12 @@ static int deliver_others(const char *folder)
         struct err err = {0};
         struct report_spool *spool = report_spool_open(*path, &err);
         struct deliver *d = NULL;
+        enum deliver_result result;
 
         if (spool)
             d = deliver_create(report_spool_origin(spool), &err);
-        if (d && deliver_all(d, spool, &err) == DELIVER_NEVER)
+        result = d ? deliver_all(d, spool, &err) : DELIVER_LATER;
+        if (d && (result == DELIVER_NEVER || (result == DELIVER_LATER && is_old(*path))))
             report_spool_delivered(spool, UINT64_MAX); /* nobody will take them */
         if (spool)
             left += report_spool_count(spool) > 0;

@@ -110,6 +110,9 @@ struct engine_found {
     gid_t gid;
     const char *name, *partition, *account, *qos, *command, *directory;
     const char *asked; /* what its user asked for, as a JobRequest in JSON */
+    /* SHA-256 of the token that its probes report with: 64 hexadecimal digits, and
+     * whatever may stand behind them. */
+    const char *token_digest;
     int devices;       /* it asks for, all at once */
     bool shares;       /* it may share its device */
     bool part;         /* it asks for a part of one */

@@ -179,7 +179,7 @@ static const struct schema_field report_line = {STRING(NULL, 1, API_MAX_REPORT),
 static const struct schema_field uuid = {STRING(NULL, 1, 95)};
 
 static const struct schema_field report_fields[] = {
-    {INTEGER("job", 1, 9007199254740991), .required = true},
+    {INTEGER("job", 1, 9007199254740991)},
     {STRING("run", API_RUN_BYTES, API_RUN_BYTES), .required = true},
     {STRING("node", 1, 255), .required = true},
     {INTEGER("rank", 0, 1e6)},

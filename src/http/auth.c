@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/slurm_token.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -280,6 +281,24 @@ static bool bearer_of_job(const struct auth_rules *rules, const char *text, doub
     return true;
 }
 
+/* Of one of Slurm's jobs: who shows it is the reporter of the jobs that have its digest.
+ */
+static bool bearer_of_digest(const struct auth_rules *rules, const char *text,
+                             struct auth_identity *identity)
+{
+    unsigned char digest[AUTH_DIGEST_BYTES];
+
+    if (!rules->knows_digest || !digest_of(text, digest) ||
+        !rules->knows_digest(rules->ctx, digest))
+        return false;
+    identity->role = AUTH_REPORTER;
+    memcpy(identity->digest, digest, sizeof(digest));
+    str_copy(identity->name, sizeof(identity->name), "the probe of a job of Slurm's");
+    for (size_t i = 0; i < ID_DIGITS / 2; i++)
+        snprintf(identity->token + 2 * i, 3, "%02x", digest[i]);
+    return true;
+}
+
 bool auth_bearer(const struct auth_rules *rules, const char *header, double now_s,
                  struct auth_identity *identity)
 {
@@ -300,6 +319,8 @@ bool auth_bearer(const struct auth_rules *rules, const char *header, double now_
     shown = header + strlen(BEARER) + strspn(header + strlen(BEARER), " ");
     if (str_starts(shown, job_prefix))
         return bearer_of_job(rules, shown, now_s, identity);
+    if (slurm_token_is(shown))
+        return bearer_of_digest(rules, shown, identity);
     if (!rules->find_token || !auth_token_read(shown, &token))
         return false;
     known = rules->find_token(rules->ctx, token.id, &record);

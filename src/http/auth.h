@@ -42,6 +42,8 @@ struct auth_identity {
     bool local;               /* came through the Unix socket */
     char token[AUTH_ID_SIZE]; /* the public part; "" for none */
     uint64_t job;             /* of a reporter: the only one it may speak for; else 0 */
+    /* Of a reporter without job: of its token, which says for which jobs. */
+    unsigned char digest[AUTH_DIGEST_BYTES];
 };
 
 /* ---- tokens ------------------------------------------------------------------------ */
@@ -96,6 +98,8 @@ struct auth_rules {
     bool (*find_token)(void *ctx, const char *id, struct auth_token_record *record);
     void *ctx;
     const unsigned char *job_key; /* (AUTH_KEY_BYTES) of tokens of jobs; NULL: none */
+    /* Does a job have a token of this digest, see base/slurm_token.h?  NULL: none. */
+    bool (*knows_digest)(void *ctx, const unsigned char digest[AUTH_DIGEST_BYTES]);
 };
 
 /* The numbers of who is at the other end of a Unix socket; neither name nor role yet. */

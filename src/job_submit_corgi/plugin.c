@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/slurm_token.h"
 
 #include <openssl/sha.h>
 #include <slurm/slurm.h>
@@ -28,7 +29,7 @@
 #include <unistd.h>
 
 #define SETTINGS_FILE "/etc/corgi/slurm-plugin.conf"
-#define TOKEN_BYTES   24
+#define TOKEN_BYTES   (SLURM_TOKEN_DIGITS / 2)
 #define MAX_NODES     4096
 #define TOKEN_NAME    "CORGI_JOB_TOKEN"
 

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/slurm_token.h"
 #include "base/vec.h"
 #include "probe/probe_report.h"
 
@@ -89,6 +90,10 @@ int report_token_job(const char *token, uint64_t *job, struct err *err)
         if (parse_u64(digits, job) && *job > 0)
             return 0;
     }
+    if (slurm_token_is(token)) {
+        *job = 0;
+        return 0;
+    }
     return err_set(err, ERR_INVALID, "the token is not one of a job");
 }
 
@@ -163,7 +168,7 @@ static int origin_read(struct report_origin *o, const char *line, size_t length,
     if (json_member_number(v, "version", 0) != 1 || !json_member_string(v, "daemon") ||
         !json_member_string(v, "token") || !json_member_string(v, "node") || !run ||
         strlen(run) != REPORT_RUN_DIGITS ||
-        json_value_need_number(v, "job", 1, 9007199254740991, &job, NULL) < 0 ||
+        json_value_need_number(v, "job", 0, 9007199254740991, &job, NULL) < 0 ||
         json_value_need_number(v, "rank", 0, 1e6, &rank, NULL) < 0) {
         rc = err_set(err, ERR_FORMAT, "%s is no spool of reports", path);
     } else {

@@ -26,7 +26,7 @@ struct report_origin {
     char *daemon; /* https://host:8421 */
     char *ca;     /* PEM file, whom to trust; NULL: the system's */
     char *token;  /* of the job */
-    uint64_t job;
+    uint64_t job; /* 0: the daemon knows by the token and slurm_job */
     char run[REPORT_RUN_DIGITS + 1];
     char *node;
     int rank;
@@ -73,7 +73,8 @@ char **report_spool_list(const char *dir);
 /* From the file, or without one from the environment; the caller clears and frees it. */
 int report_token_read(const char *file, char **token, struct err *err);
 
-/* corgi-job-ID-...: whose it is, is part of it. */
+/* corgi-job-ID-...: whose it is, is part of it.  0: only the daemon knows, see
+ * base/slurm_token.h. */
 int report_token_job(const char *token, uint64_t *job, struct err *err);
 
 /* 32 random hex digits. */

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "http/api.h"
 #include "service/end_why.h"
+#include "service/job_digests.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/replica_jobs.h"
@@ -232,6 +233,9 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     str_copy(f->planned ? r->entered : r->ref, RECORD_REF_SIZE, f->ref);
     str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
     r->part = f->part;
+    str_copy(r->token_digest, sizeof(r->token_digest),
+             f->token_digest ? f->token_digest : "");
+    job_digests_put(s->job_digests, r->token_digest, f->ref, r->id);
     str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
     records_set_held(s->records, r, f->held);
     explain_hold(r);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "loop/record/record.h"
 #include "probe/probe_report.h"
+#include "service/job_digests.h"
 #include "service/report_desk.h"
 
 #include <fcntl.h>
@@ -21,8 +22,8 @@
 
 #define KEY_FILE      "report.key"
 #define TOKEN_S       (30 * 86400.0) /* a token lives so long unless asked otherwise */
-#define LATE_S        86400.0        /* after the end of a job its probes are heard */
-#define LATE_CLOCKS_S 5.0            /* of nodes may be apart so much */
+#define LATE_S        JOB_DIGESTS_KEEP_S /* after the end of a job its probes are heard */
+#define LATE_CLOCKS_S 5.0                /* of nodes may be apart so much */
 _Static_assert(API_MAX_REPORT == PROBE_REPORT_MAX_LINE, "one format on both sides");
 
 /* ---- the key ------------------------------------------------------------------------
@@ -102,6 +103,7 @@ void handle_make_job_token(void *ctx, struct request *r)
 struct batch {
     struct service *s;
     uint64_t job;
+    uint64_t named;          /* job as the probe knows it; 0: by its token alone */
     struct record *record;   /* NULL: it has ended */
     struct store_job *ended; /* as stored; NULL: it has not, or nobody asked yet */
     struct report_run *run;
@@ -221,11 +223,17 @@ static void take_all(struct batch *b, uint64_t number, const struct json_value *
         if (b->record && !records_get(b->s->records, b->job))
             b->refused++;
         else if (probe_report_parse(&p, line, strlen(line), NULL) == 0 &&
-                 p.job == b->job && take(b, &p))
+                 p.job == b->named && take(b, &p))
             b->taken++;
         else
             b->refused++;
     }
+}
+
+/* Is it an engine with a will of its own that starts it? */
+static bool in_engine(const struct record *r)
+{
+    return r->ref[0] || r->entered[0];
 }
 
 /* 0: the job is there, or ended not long ago.  -1: the request was answered. */
@@ -245,6 +253,12 @@ static int find_job(struct batch *b, struct request *r)
     user = b->record ? record_user(b->record) : b->ended->request.user;
     if (r->identity.role != AUTH_REPORTER && !service_may_touch(&r->identity, user)) {
         handlers_forbid(r, b->job);
+        return -1;
+    }
+    if (b->record && in_engine(b->record) && b->record->phase < PHASE_RUNNING) {
+        /* Its probe is faster than our look at the engine: it asks again. */
+        request_answer_error(r, 409, "exists", "job", "job %llu does not run yet",
+                             (unsigned long long)b->job);
         return -1;
     }
     if (b->record || service_now_s(b->s) - b->ended->progress.ended_s < LATE_S)
@@ -281,20 +295,42 @@ static void answer(const struct batch *b, struct request *r)
     handlers_answer(&a, 200);
 }
 
+/* -1: whoever asks may not speak for this job, or names none; the request was answered.
+ */
+static int find_speaker(struct batch *b, struct request *r)
+{
+    const struct auth_identity *who = &r->identity;
+    const char *name = json_member_string(r->body, "slurm_job");
+    uint64_t may = who->job;
+
+    b->job = b->named = (uint64_t)json_member_number(r->body, "job", 0);
+    if (who->role == AUTH_REPORTER && who->job == 0) {
+        may = name ? job_digests_job(b->s->job_digests, who->digest, name) : 0;
+        b->job = b->job ? b->job : may;
+    }
+    if (who->role == AUTH_REPORTER && (may == 0 || may != b->job)) {
+        request_answer_error(
+            r, 403, "forbidden", "job", "the token is of another job than %llu%s%.60s",
+            (unsigned long long)b->job, name ? ", of Slurm's " : "", name ? name : "");
+        return -1;
+    }
+    if (b->job == 0) {
+        request_answer_error(r, 400, "invalid", "job", "job is missing");
+        return -1;
+    }
+    return 0;
+}
+
 void handle_report(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct batch b = {.s = s, .job = (uint64_t)json_member_number(r->body, "job", 0)};
+    struct batch b = {.s = s};
     struct err err = {0};
 
     if (!handlers_writable(s, r))
         return;
-    if (r->identity.role == AUTH_REPORTER && r->identity.job != b.job) {
-        request_answer_error(r, 403, "forbidden", "job",
-                             "the token is of another job than %llu",
-                             (unsigned long long)b.job);
+    if (find_speaker(&b, r) < 0)
         return;
-    }
     if (find_job(&b, r) < 0)
         goto done;
     b.run = find_run(s, r->body, b.job, &err);

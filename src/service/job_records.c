@@ -202,6 +202,8 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     }
     if (r->entered[0])
         json_out_key_string(&json, "entered", r->entered);
+    if (r->token_digest[0])
+        json_out_key_string(&json, "token_digest", r->token_digest);
     if (r->leaving_holds) {
         json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
         json_out_key_string(&json, "leaving_devices", leaving_devices);
@@ -273,6 +275,8 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->account, sizeof(r->account), code ? code : "");
     code = json_member_string(root, "entered");
     str_copy(r->entered, sizeof(r->entered), code ? code : "");
+    code = json_member_string(root, "token_digest");
+    str_copy(r->token_digest, sizeof(r->token_digest), code ? code : "");
     code = json_member_string(root, "hosts");
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
     r->gpu_use = json_member_number(root, "gpu_use", NAN);

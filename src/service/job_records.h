@@ -64,6 +64,7 @@ struct record {
                                       has not said, or has no queue */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
     char partition[LOOP_NAME_SIZE], account[LOOP_NAME_SIZE]; /* there, likewise */
+    char token_digest[2 * AUTH_DIGEST_BYTES + 1]; /* of its probes' token; "": none */
     bool part;                /* of a device is what it asked for there */
     uint64_t advised;         /* hash of what was advised last */
     double advised_s;         /* the planner would have started it then; NaN: never */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "service/daemon_metrics.h"
 #include "service/handlers.h"
+#include "service/job_digests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,13 @@ static bool find_token(void *ctx, const char *id, struct auth_token_record *reco
     return false;
 }
 
+static bool knows_digest(void *ctx, const unsigned char digest[AUTH_DIGEST_BYTES])
+{
+    struct service *s = ctx;
+
+    return job_digests_known(s->job_digests, digest);
+}
+
 static void fill_server_config(struct service *s, const struct service_config *c,
                                struct server_config *out)
 {
@@ -109,6 +117,7 @@ static void fill_server_config(struct service *s, const struct service_config *c
                                         .anonymous_role = roles[c->auth.anonymous_role],
                                         .find_token = find_token,
                                         .job_key = s->report_key,
+                                        .knows_digest = knows_digest,
                                         .ctx = s},
                                .audit = audit_note,
                                .answered = answered};

@@ -16,6 +16,7 @@
 #include "loop/admit/readmit.h"
 #include "loop/cluster.h"
 #include "service/handlers.h"
+#include "service/job_digests.h"
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
@@ -31,6 +32,11 @@
 #define MODEL_NAME    "learned"
 #define MODEL_VERSION 2
 #define CLOCK_SETTING "clock"
+
+/* Jobs that ended before the restart are looked at when they were submitted since then.
+ */
+#define ENDED_S   (7 * JOB_DIGESTS_KEEP_S)
+#define ENDED_MAX 50000
 
 static int take_clock(void *ctx, const void *row)
 {
@@ -79,6 +85,8 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     record_read_extra(r, p->extra);
+    job_digests_put(s->job_digests, r->token_digest, r->ref[0] ? r->ref : r->entered,
+                    r->id);
     leaving = record_read_leaving(r, p->extra);
     service_devices_named(s, leaving, r->leaving_devices, &r->leaving_count);
     free(leaving);
@@ -424,6 +432,30 @@ static int take_count(void *ctx, const void *row)
     return 0;
 }
 
+/* Probes of jobs that ended not long ago may still report. */
+static int take_ended(void *ctx, const void *row)
+{
+    const struct store_job *stored = row;
+    struct service *s = ctx;
+    struct record was = {.gpu_use = NAN};
+
+    record_read_extra(&was, stored->progress.extra);
+    job_digests_put(s->job_digests, was.token_digest, was.ref[0] ? was.ref : was.entered,
+                    stored->request.job.id);
+    return 0;
+}
+
+static void recall_ended(struct service *s)
+{
+    const struct store_filter filter = {.states = 1u << JOB_DONE | 1u << JOB_FAILED |
+                                                  1u << JOB_CANCELLED,
+                                        .from_s = service_now_s(s) - ENDED_S,
+                                        .limit = ENDED_MAX};
+
+    if (s->config.engine == SERVICE_ENGINE_SLURM)
+        store_read(s->reader, STORE_JOBS, &filter, take_ended, s, NULL);
+}
+
 int restart_rebuild(struct service *s, struct err *err)
 {
     struct rebuild rebuild = {.s = s};
@@ -446,6 +478,7 @@ int restart_rebuild(struct service *s, struct err *err)
     loop_forget_absent(s->loop);
     if (!isnan(learned_s))
         replay(s, learned_s);
+    recall_ended(s);
     store_read(s->reader, STORE_STATE_COUNTS, NULL, take_count, counts, NULL);
     s->done = counts[JOB_DONE];
     s->failed = counts[JOB_FAILED];

@@ -13,6 +13,7 @@
 #include "service/daemon_metrics.h"
 #include "service/lifecycle.h"
 #include "service/handlers.h"
+#include "service/job_digests.h"
 #include "service/planning_thread.h"
 #include "service/replica_jobs.h"
 #include "service/service_private.h"
@@ -202,6 +203,7 @@ static void retain(void *ctx)
 
     if (store_retain(s->store, &s->config.keep, service_now_s(s), NULL, NULL, &err) < 0)
         log_debug("retention", LOG_ERR(&err));
+    job_digests_tidy(s->job_digests, s->records, service_now_s(s));
 }
 
 static void checkpoint(void *ctx)
@@ -326,6 +328,7 @@ struct service *service_create_take(struct service_config *config, const char *p
     s->state = s->config.state ? mem_strdup(s->config.state) : service_default_state();
     s->journal = file_join(s->state, JOURNAL_FILE);
     s->records = records_create();
+    s->job_digests = job_digests_create();
     s->classes = intern_create();
     set_log(&s->config.log);
     daemon_process_nice(s->config.nice);
@@ -431,6 +434,7 @@ void service_destroy(struct service *s)
     daemon_metrics_destroy(s->figures);
     metrics_destroy(s->metrics);
     loop_destroy(s->loop);
+    job_digests_destroy(s->job_digests);
     records_destroy(s->records);
     store_batch_destroy(s->audits);
     intern_destroy(s->classes);

@@ -25,6 +25,7 @@ struct daemon_metrics;
 struct clock_stepper;
 struct preview_task;
 struct output_desk;
+struct job_digests;
 struct report_desk;
 struct trends;
 struct beliefs_moved;
@@ -102,6 +103,7 @@ struct service {
     struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
     struct report_desk *report_desk; /* NULL: no probe has reported yet */
     unsigned char report_key[AUTH_KEY_BYTES]; /* of tokens of jobs */
+    struct job_digests *job_digests;          /* of tokens that Slurm's plugin made */
     struct trends *trends;                    /* NULL: nothing was noted yet */
     struct beliefs_moved *beliefs_moved;      /* NULL: nothing was measured yet */
     double progress_wall_s;                   /* when progress was last stored */

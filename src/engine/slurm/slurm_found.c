@@ -62,6 +62,7 @@ struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
         .command = row->command,
         .directory = row->directory,
         .asked = slurm_mark_request(row->admin_comment),
+        .token_digest = slurm_mark_digits(row->admin_comment),
         .devices = slurm_job_wanted(row),
         .shares = row->wish.shards > 0 ||
                   (slurm_node_table_shared(nodes) && slurm_job_wanted(row) == 1),

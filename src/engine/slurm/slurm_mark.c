@@ -7,19 +7,28 @@
 #define DIGITS    "0123456789abcdef"
 #define MOST_GPUS 4096
 
-bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE])
+const char *slurm_mark_digits(const char *admin_comment)
 {
     const char *ours = admin_comment ? strstr(admin_comment, SLURM_MARK) : NULL;
     size_t length;
 
     if (!ours)
-        return false;
+        return NULL;
     ours += strlen(SLURM_MARK);
     length = strspn(ours, DIGITS);
-    if (length != SLURM_DIGEST_SIZE - 1 || !strchr(":.", ours[length]) || !ours[length])
+    return length == SLURM_DIGEST_SIZE - 1 && ours[length] && strchr(":.", ours[length])
+               ? ours
+               : NULL;
+}
+
+bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE])
+{
+    const char *digits = slurm_mark_digits(admin_comment);
+
+    if (!digits)
         return false;
-    memcpy(digest, ours, length);
-    digest[length] = '\0';
+    memcpy(digest, digits, SLURM_DIGEST_SIZE - 1);
+    digest[SLURM_DIGEST_SIZE - 1] = '\0';
     return true;
 }
 

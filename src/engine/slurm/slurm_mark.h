@@ -28,6 +28,8 @@ static inline const char *slurm_mark_request(const char *admin_comment)
     return ours ? ours + 1 : NULL;
 }
 
+/* Where its digits begin in the comment, SLURM_DIGEST_SIZE - 1 of them; NULL: no mark. */
+const char *slurm_mark_digits(const char *admin_comment);
 /* False: no mark is there. */
 bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE]);
 
