@@ -29,7 +29,8 @@ if(SLURM_INCLUDE AND SLURM_LIBRARY)
     set(corgi_slurm_share COMMAND corgi-engine-slurm --man-page
         > ${CMAKE_BINARY_DIR}/share/man/man1/corgi-engine-slurm.1)
     corgi_program(corgi-engine-slurm corgi_base ${SLURM_LIBRARY})
-    target_sources(corgi-engine-slurm PRIVATE ${CMAKE_SOURCE_DIR}/src/engine/slurm/slurm_mark.c)
+    target_sources(corgi-engine-slurm PRIVATE ${CMAKE_SOURCE_DIR}/src/engine/slurm/slurm_mark.c
+        ${CMAKE_SOURCE_DIR}/src/engine/slurm/slurm_completions.c)
     target_include_directories(corgi-engine-slurm SYSTEM PRIVATE ${SLURM_INCLUDE})
     # Loaded by slurmctld, so its sources are built for a shared object, with what they need.
     set(slurm_plugin_parts)

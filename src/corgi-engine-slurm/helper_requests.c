@@ -17,6 +17,7 @@ static const struct helper_request requests[] = {
     {.op = "requeue", .modifies = true, .order = slurm_order_requeue},
     {.op = "signal", .modifies = true, .order = slurm_order_signal},
     {.op = "cancel", .modifies = true, .order = slurm_order_cancel},
+    {.op = "ended", .order = slurm_order_ended},
 };
 
 const struct helper_request *helper_request_find(const char *op, bool read_only,

@@ -80,6 +80,9 @@ static void write_wish(struct json_out *out, const slurm_job_info_t *j)
     json_out_key_string(out, "features", j->features);
     json_out_key_string(out, "req_nodes", j->req_nodes);
     json_out_key_bool(out, "held", j->priority == 0);
+    if (j->priority == 0 && j->state_desc && strstr(j->state_desc, "launch failed"))
+        json_out_key_bool(out, "launch_failed",
+                          true);         /* Slurm holds it, and nobody else */
     if (j->dependency && *j->dependency) /* what of it is not fulfilled yet */
         json_out_key_string(out, "dependency", j->dependency);
 }

@@ -22,3 +22,4 @@ slurm_order slurm_order_update_node; /* power down or up, drain, undrain */
 slurm_order slurm_order_requeue;     /* one that runs, on hold */
 slurm_order slurm_order_signal;      /* its batch script */
 slurm_order slurm_order_cancel;
+slurm_order slurm_order_ended; /* what became of one that Slurm has forgotten */

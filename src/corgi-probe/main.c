@@ -32,6 +32,8 @@ static const struct option_spec options[] = {
         "the job's token for an address; else it is in CORGI_JOB_TOKEN"),
     OPT(struct probe_args, run.report.ca, STRING, "report-ca", 0, "FILE",
         "trust certificates signed by these; else CORGI_REPORT_CA, or the system's"),
+    OPT(struct probe_args, run.report.whole, FLAG, "whole", 0, NULL,
+        "the command is all of the job: when it is done, so is the job"),
     OPT(struct probe_args, run.meter.metrics_url, STRING, "metrics-url", 0, "URL",
         "the job's Prometheus page; an IP address or localhost"),
     OPT(struct probe_args, run.meter.metrics_counter, STRING, "metrics-counter", 0,

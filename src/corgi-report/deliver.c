@@ -2,6 +2,7 @@
  * something waits */
 #include "corgi-report/deliver.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "http/api.h"
 #include "http/client.h"
@@ -15,6 +16,8 @@
 
 struct deliver {
     struct client *client;
+    struct deliver_told told;
+    int asked;
 };
 
 /* Without TLS only to this machine: the token would be readable on the way. */
@@ -85,6 +88,9 @@ static void write_body(const struct report_spool *spool, struct str *body)
     json_out_key_int(&out, "rank", o->rank);
     if (o->slurm_job)
         json_out_key_string(&out, "slurm_job", o->slurm_job);
+    if (o->began_s > 0)
+        json_out_key_number(&out, "age_s", clock_wall_s() - o->began_s);
+    json_out_key_bool(&out, "whole", o->whole);
     json_out_key_array(&out, "gpus");
     while (count < 64 && str_next_word(&gpus, uuid, sizeof(uuid)))
         if (*uuid) {
@@ -102,15 +108,21 @@ static void write_body(const struct report_spool *spool, struct str *body)
 }
 
 /* What the status means for what waits. */
-static enum deliver_result judge(const struct client_answer *answer,
+static enum deliver_result judge(struct deliver *d, const struct client_answer *answer,
                                  struct report_spool *spool, struct err *err)
 {
+    bool asked = report_spool_count(spool) == 0;
     double next;
 
     if (answer->status == 200 &&
         json_value_number(json_value_get(json_doc_root(answer->json), "next"), &next) &&
-        next > (double)report_spool_first(spool)) {
-        report_spool_delivered(spool, (uint64_t)next);
+        (asked || next > (double)report_spool_first(spool))) {
+        const struct json_value *root = json_doc_root(answer->json);
+
+        d->told = (struct deliver_told){json_member_bool(root, "stop", false),
+                                        json_member_number(root, "ask_s", 0)};
+        if (!asked)
+            report_spool_delivered(spool, (uint64_t)next);
         return DELIVER_DONE;
     }
     client_answer_error(answer, err);
@@ -125,31 +137,50 @@ static enum deliver_result judge(const struct client_answer *answer,
     }
 }
 
+static enum deliver_result post(struct deliver *d, struct report_spool *spool,
+                                struct err *err)
+{
+    struct client_answer answer = {0};
+    struct str body = {0}, key = {0};
+    enum deliver_result result = DELIVER_LATER;
+
+    write_body(spool, &body);
+    /* A batch that comes twice counts once: the connection may be kept. */
+    str_addf(&key, "%s-%llu-%d", report_spool_origin(spool)->run,
+             (unsigned long long)report_spool_first(spool), d->asked);
+    if (client_call(d->client,
+                    &(struct client_request){.method = HTTP_POST,
+                                             .path = "/v1/reports",
+                                             .body = str_text(&body),
+                                             .idempotency_key = str_text(&key)},
+                    &answer, err) == 0)
+        result = judge(d, &answer, spool, err);
+    client_answer_fini(&answer);
+    str_fini(&body);
+    str_fini(&key);
+    return result;
+}
+
 enum deliver_result deliver_all(struct deliver *d, struct report_spool *spool,
                                 struct err *err)
 {
     enum deliver_result result = DELIVER_DONE;
 
-    while (result == DELIVER_DONE && report_spool_count(spool) > 0) {
-        struct client_answer answer = {0};
-        struct str body = {0}, key = {0};
-
-        write_body(spool, &body);
-        /* A batch that comes twice counts once: the connection may be kept. */
-        str_addf(&key, "%s-%llu", report_spool_origin(spool)->run,
-                 (unsigned long long)report_spool_first(spool));
-        if (client_call(d->client,
-                        &(struct client_request){.method = HTTP_POST,
-                                                 .path = "/v1/reports",
-                                                 .body = str_text(&body),
-                                                 .idempotency_key = str_text(&key)},
-                        &answer, err) < 0)
-            result = DELIVER_LATER;
-        else
-            result = judge(&answer, spool, err);
-        client_answer_fini(&answer);
-        str_fini(&body);
-        str_fini(&key);
-    }
+    while (result == DELIVER_DONE && report_spool_count(spool) > 0)
+        result = post(d, spool, err);
     return result;
+}
+
+enum deliver_result deliver_ask(struct deliver *d, struct report_spool *spool,
+                                struct err *err)
+{
+    if (report_spool_count(spool) > 0)
+        return deliver_all(d, spool, err);
+    d->asked++;
+    return post(d, spool, err);
+}
+
+struct deliver_told deliver_told(const struct deliver *d)
+{
+    return d->told;
 }

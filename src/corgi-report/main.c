@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "corgi-report/deliver.h"
 #include "probe/probe_report.h"
+#include "probe/sender.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,6 +24,7 @@
 
 #define AGAIN_FIRST_S  1.0
 #define AGAIN_MOST_S   15.0
+#define AGAIN_FENCED_S 3.0  /* a run that may have lost its claim while it was cut off */
 #define OTHERS_EVERY_S 30.0 /* a look for what others left */
 #define TAKE_MOST      256
 #define TOO_OLD_S      (2 * 86400.0)
@@ -33,7 +35,9 @@ struct report_args {
     const char *token_file;
     const char *node;
     const char *spool;
+    const char *run;
     double patience_s;
+    bool whole;
     bool deliver;
 };
 
@@ -51,6 +55,10 @@ static const struct option_spec options[] = {
     OPT(struct report_args, patience_s, SECONDS, "patience", 0, "TIME",
         "go on trying for so long after the last report", .min = 0, .max = 86400,
         .default_text = "2m"),
+    OPT(struct report_args, run, STRING, "run", 0, "ID",
+        "of the probe's run, 32 hex digits; else one is drawn"),
+    OPT(struct report_args, whole, FLAG, "whole", 0, NULL,
+        "what the probe runs is all of the job"),
     OPT(struct report_args, deliver, FLAG, "deliver", 0, NULL,
         "take no reports; deliver what others of this user have left in the spool"),
     {0},
@@ -106,14 +114,18 @@ static int read_origin(const struct report_args *args, struct report_origin *o,
                                 .ca = args->ca ? mem_strdup(args->ca) : NULL,
                                 .node = node_name(args),
                                 .rank = rank_of(),
+                                .whole = args->whole,
+                                .began_s = clock_wall_s(),
                                 .slurm_job = slurm_job(),
                                 .gpus = variable("CUDA_VISIBLE_DEVICES")};
     if (report_token_read(args->token_file, &o->token, err) < 0 ||
         report_token_job(o->token, &o->job, err) < 0 ||
-        report_run_make(o->run, err) < 0) {
+        (!args->run && report_run_make(o->run, err) < 0)) {
         report_origin_fini(o);
         return -1;
     }
+    if (args->run)
+        str_copy(o->run, sizeof(o->run), args->run);
     return 0;
 }
 
@@ -180,6 +192,8 @@ struct reporter {
     double again_s, wait_s; /* when to try again, and how long after that */
     double others_s;        /* a look at what others left */
     double ended_s;         /* the probe has gone; INFINITY: not yet */
+    double ask_s;           /* ask then whether the run may go on; INFINITY: no need */
+    bool stopped;           /* the probe has been told that it may not */
 };
 
 /* Whatever is there; false: the probe has gone. */
@@ -199,15 +213,30 @@ static bool take_reports(struct reporter *r)
     return true;
 }
 
+/* The probe listens at the other end of the reports' socket. */
+static void hear_daemon(struct reporter *r)
+{
+    struct deliver_told told = deliver_told(r->deliver);
+    bool lives = isinf(r->ended_s);
+
+    r->ask_s = told.ask_s > 0 && lives ? clock_wall_s() + told.ask_s : INFINITY;
+    if (told.stop && lives && !r->stopped)
+        r->stopped = send(STDIN_FILENO, SENDER_STOP, strlen(SENDER_STOP),
+                          MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
 /* False: nobody will ever take them. */
 static bool try_delivery(struct reporter *r, double now_s)
 {
+    bool asks = now_s >= r->ask_s;
     struct err err = {0};
 
-    if (now_s < r->again_s || report_spool_count(r->spool) == 0)
+    if (now_s < r->again_s || (report_spool_count(r->spool) == 0 && !asks))
         return true;
-    switch (deliver_all(r->deliver, r->spool, &err)) {
+    switch (asks ? deliver_ask(r->deliver, r->spool, &err)
+                 : deliver_all(r->deliver, r->spool, &err)) {
     case DELIVER_DONE:
+        hear_daemon(r);
         r->wait_s = AGAIN_FIRST_S;
         if (now_s >= r->others_s) {
             r->others_s = now_s + OTHERS_EVERY_S;
@@ -216,7 +245,7 @@ static bool try_delivery(struct reporter *r, double now_s)
         return true;
     case DELIVER_LATER:
         r->again_s = clock_wall_s() + r->wait_s;
-        r->wait_s = fmin(2 * r->wait_s, AGAIN_MOST_S);
+        r->wait_s = fmin(2 * r->wait_s, isinf(r->ask_s) ? AGAIN_MOST_S : AGAIN_FENCED_S);
         return true;
     case DELIVER_NEVER:
         break;
@@ -224,6 +253,13 @@ static bool try_delivery(struct reporter *r, double now_s)
     fprintf(stderr, "corgi-report: %s\n", err.text);
     report_spool_delivered(r->spool, UINT64_MAX);
     return false;
+}
+
+static int wait_ms(const struct reporter *r, bool waits, double now_s)
+{
+    double until_s = fmax(waits ? now_s : r->ask_s, r->again_s);
+
+    return isinf(until_s) ? -1 : (int)(1e3 * fmax(0.01, until_s - now_s));
 }
 
 static void follow(struct reporter *r)
@@ -236,10 +272,11 @@ static void follow(struct reporter *r)
 
         if (!isinf(r->ended_s) && (!waits || now_s > r->ended_s + r->patience_s))
             return;
-        poll(&in, 1, waits ? (int)(1e3 * fmax(0.01, r->again_s - now_s)) : -1);
+        poll(&in, 1, wait_ms(r, waits, now_s));
         now_s = clock_wall_s();
         if (in.revents && !take_reports(r)) {
             r->ended_s = now_s;
+            r->ask_s = INFINITY;
             r->again_s = now_s; /* the last ones at once */
         }
         if (!try_delivery(r, now_s))
@@ -252,6 +289,7 @@ static int report(const struct report_args *args, const char *folder, struct err
     struct reporter r = {.folder = folder,
                          .patience_s = args->patience_s,
                          .wait_s = AGAIN_FIRST_S,
+                         .ask_s = INFINITY,
                          .ended_s = INFINITY};
     struct report_origin origin;
     int rc = -1;

@@ -34,6 +34,7 @@ struct engine_job {
     int device_count;
     const int *devices; /* (device_count) */
     const char *ref;    /* what the engine calls it; NULL: it has not said yet */
+    const char *token;  /* of enter: with it its probe may report; NULL: none */
 };
 
 enum engine_stop {
@@ -113,19 +114,23 @@ struct engine_found {
     /* SHA-256 of the token that its probes report with: 64 hexadecimal digits, and
      * whatever may stand behind them. */
     const char *token_digest;
-    int devices;       /* it asks for, all at once */
-    bool shares;       /* it may share its device */
-    bool part;         /* it asks for a part of one */
-    uint64_t types;    /* bit t: may run on GPU type t; 0: any */
-    int cpus;          /* of all its nodes together; 0: not told */
-    double memory_mb;  /* of the host, likewise */
-    double limit_s;    /* 0: none */
-    int group;         /* of nodes it may use; 0: all */
-    bool held;         /* by its owner or an operator of the engine */
-    bool planned;      /* ours to place and to start: it waits for that; else it is only
-                          watched */
-    uint64_t *job_out; /* of JOB_FOUND: the sink says its number; 0: it is not wanted,
-                          as it is known to have ended */
+    int devices;         /* it asks for, all at once */
+    bool shares;         /* it may share its device */
+    bool part;           /* it asks for a part of one */
+    uint64_t types;      /* bit t: may run on GPU type t; 0: any */
+    int cpus;            /* of all its nodes together; 0: not told */
+    double memory_mb;    /* of the host, likewise */
+    double limit_s;      /* 0: none */
+    int group;           /* of nodes it may use; 0: all */
+    bool held;           /* by its owner or an operator of the engine */
+    bool planned;        /* ours to place and to start: it waits for that; else it is only
+                            watched */
+    uint64_t *job_out;   /* of JOB_FOUND: the sink says its number; 0: it is not wanted,
+                            as it is known to have ended */
+    uint64_t *ended_out; /* of JOB_FOUND, not NULL: nothing is taken up, the sink only
+                            says the number of the job that has ended, by `number` if that
+                            is one, else by user and ref; 0: none has */
+    uint64_t number;
 };
 
 /* What somebody else's counters saw of a job, over all of its life. */

@@ -185,8 +185,10 @@ static const struct schema_field report_fields[] = {
     {INTEGER("rank", 0, 1e6)},
     {STRING("slurm_job", 1, 63)},
     {ARRAY("gpus", 0, 64, &uuid)},
+    {NUMBER("age_s", 0, 3155760000)},
+    {BOOL("whole")},
     {INTEGER("first", 1, 9007199254740991), .required = true},
-    {ARRAY("reports", 1, API_MAX_REPORTS, &report_line), .required = true},
+    {ARRAY("reports", 0, API_MAX_REPORTS, &report_line), .required = true},
     {0},
 };
 const struct schema api_reports = {.name = "Reports", .fields = report_fields};

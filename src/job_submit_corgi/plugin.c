@@ -32,6 +32,7 @@
 #define TOKEN_BYTES   (SLURM_TOKEN_DIGITS / 2)
 #define MAX_NODES     4096
 #define TOKEN_NAME    "CORGI_JOB_TOKEN"
+#define TOKEN_SIZE    (2 * TOKEN_BYTES + 1)
 
 extern char *slurm_xstrdup(const char *text);
 extern void slurm_xfree(void **memory);
@@ -105,8 +106,7 @@ static void hex(char *to, const unsigned char *bytes, size_t count)
 
 /* A token of the job's own, and what may be told of it.  -1: the system has no
  * randomness now. */
-static int make_token(char token[2 * TOKEN_BYTES + 1],
-                      char digest[2 * SHA256_DIGEST_LENGTH + 1])
+static int make_token(char token[TOKEN_SIZE], char digest[2 * SHA256_DIGEST_LENGTH + 1])
 {
     unsigned char bytes[TOKEN_BYTES], sum[SHA256_DIGEST_LENGTH];
 
@@ -125,16 +125,16 @@ static void replace(char **text, const char *with)
 }
 
 /* Into the environment of a batch job; srun and salloc have theirs on their own side. */
-static void add_token(job_desc_msg_t *job, const char *token)
+static void set_variable(job_desc_msg_t *job, const char *name, const char *value)
 {
-    char pair[sizeof(TOKEN_NAME) + 1 + 2 * TOKEN_BYTES + 1];
-    size_t name = sizeof(TOKEN_NAME); /* with its '=' */
+    char pair[32 + SUBMIT_MAX_REPORT];
+    size_t length = strlen(name) + 1; /* with its '=' */
 
-    if (!job->environment || job->env_size == 0)
+    if (!job->environment || job->env_size == 0 || !*value)
         return;
-    snprintf(pair, sizeof(pair), TOKEN_NAME "=%s", token);
+    snprintf(pair, sizeof(pair), "%s=%s", name, value);
     for (uint32_t i = 0; i < job->env_size; i++)
-        if (job->environment[i] && strncmp(job->environment[i], pair, name) == 0) {
+        if (job->environment[i] && strncmp(job->environment[i], pair, length) == 0) {
             replace(&job->environment[i], pair);
             return;
         }
@@ -154,7 +154,9 @@ static void take(job_desc_msg_t *job, const struct submit_verdict *v, const char
         slurm_xfree((void **)&job->tres_per_node);
     if (v->script)
         replace(&job->script, v->script);
-    add_token(job, token);
+    set_variable(job, TOKEN_NAME, token);
+    set_variable(job, "CORGI_REPORT", settings.report);
+    set_variable(job, "CORGI_REPORT_CA", settings.report_ca);
 }
 
 /* ---- what slurmctld calls ---------------------------------------------------------- */
@@ -177,7 +179,7 @@ static bool is_trusted(uint32_t uid)
 
 int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
 {
-    char token[2 * TOKEN_BYTES + 1], digest[2 * SHA256_DIGEST_LENGTH + 1];
+    char token[TOKEN_SIZE], digest[2 * SHA256_DIGEST_LENGTH + 1];
     struct submit_verdict v;
     int rc = SLURM_SUCCESS;
 

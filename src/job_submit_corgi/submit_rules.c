@@ -191,8 +191,8 @@ static int mark(const struct submitted_job *job, const char *json, char **commen
     return 0;
 }
 
-/* "#!/bin/bash -l" becomes "#!/usr/bin/env -S PROBE -- /bin/bash -l": the step is the
- * probe then.  NULL where the line would be longer than the kernel reads. */
+/* "#!/bin/bash -l" becomes "#!/usr/bin/env -S PROBE --whole -- /bin/bash -l": the step is
+ * the probe then.  NULL where the line would be longer than the kernel reads. */
 static char *under_probe(const char *script, const char *probe)
 {
     struct str made = {0};
@@ -205,7 +205,7 @@ static char *under_probe(const char *script, const char *probe)
     length = strcspn(line, "\n");
     if (length == 0)
         return NULL;
-    str_addf(&made, "#!/usr/bin/env -S %s -- ", probe);
+    str_addf(&made, "#!/usr/bin/env -S %s --whole -- ", probe);
     if (made.length + length > MAX_FIRST_LINE) {
         str_fini(&made);
         return NULL;

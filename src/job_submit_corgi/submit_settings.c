@@ -59,6 +59,27 @@ static int read_probe(struct submit_settings *s, const char *value, struct err *
     return 0;
 }
 
+static int read_text(const char *key, const char *value, char *text, size_t size,
+                     struct err *err)
+{
+    for (const char *at = value; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            return err_set(err, ERR_FORMAT, "%s has a blank or what is not printed", key);
+    return str_copy(text, size, value)
+               ? 0
+               : err_set(err, ERR_FORMAT, "%s has more than %zu bytes", key, size - 1);
+}
+
+static int read_report(struct submit_settings *s, const char *value, struct err *err)
+{
+    if (!str_starts(value, "https://") && !str_starts(value, "http://"))
+        return err_set(err, ERR_FORMAT,
+                       "Report is where corgid listens, as https://corgi:8421, not "
+                       "'%.40s'",
+                       value);
+    return read_text("Report", value, s->report, sizeof(s->report), err);
+}
+
 static int read_pair(struct submit_settings *s, const char *key, const char *value,
                      struct err *err)
 {
@@ -72,9 +93,13 @@ static int read_pair(struct submit_settings *s, const char *key, const char *val
         return read_switch("Sharing", value, &s->sharing, err);
     if (strcasecmp(key, "Probe") == 0)
         return read_probe(s, value, err);
+    if (strcasecmp(key, "Report") == 0)
+        return read_report(s, value, err);
+    if (strcasecmp(key, "ReportCA") == 0)
+        return read_text("ReportCA", value, s->report_ca, sizeof(s->report_ca), err);
     return err_set(err, ERR_FORMAT,
                    "there is no setting '%.40s'; there are Partitions, Default, Hold, "
-                   "Sharing and Probe",
+                   "Sharing, Probe, Report and ReportCA",
                    key);
 }
 

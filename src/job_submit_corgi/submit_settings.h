@@ -8,6 +8,8 @@
  *     Hold=yes            # hold them until Corgi places them; no: only note it
  *     Sharing=yes         # Corgi says as they start whether they get GPUs or shards
  *     Probe=/usr/bin/corgi-probe   # all nodes have it: batch scripts run under it
+ *     Report=https://corgi:8421    # where these probes find the daemon
+ *     ReportCA=/etc/corgi/ca.pem   # and whom they trust; left out the system's
  *
  * Nothing is read twice: plugin.c looks whether the file has changed. */
 #pragma once
@@ -20,10 +22,13 @@
 #define SUBMIT_SETTINGS_BYTES 65536 /* the longest file */
 #define SUBMIT_MAX_PARTITIONS 4096  /* bytes of their names */
 #define SUBMIT_MAX_PROBE      160   /* bytes: a script's first line has 255 in all */
+#define SUBMIT_MAX_REPORT     256   /* bytes of an address, and of a path */
 
 struct submit_settings {
     char partitions[SUBMIT_MAX_PARTITIONS]; /* with commas between */
     char probe[SUBMIT_MAX_PROBE];           /* "": scripts stay as they are */
+    char report[SUBMIT_MAX_REPORT];         /* "": nobody reports */
+    char report_ca[SUBMIT_MAX_REPORT];      /* "": the system's */
     bool takes_default, hold, sharing;
 };
 

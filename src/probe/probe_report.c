@@ -153,6 +153,7 @@ static const struct line_key report_keys[] = {
     {"exit", AT(exit_status), {VALUE_INT, 0, 255, NULL}, false, false},
     {"signal", AT(signal), {VALUE_INT, 0, 127, NULL}, false, false},
     {"oom", AT(oom), {VALUE_BOOL, 0, 1, NULL}, false, false},
+    {"told", AT(told), {VALUE_INT, 0, 1, NULL}, false, false},
     {"text", AT(text), {VALUE_TEXT, 0, 0, NULL}, false, false},
     {"key", AT(key), {VALUE_TEXT, 0, 0, NULL}, false, false},
     {0},

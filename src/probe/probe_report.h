@@ -69,7 +69,7 @@ struct probe_report {
     int exit_status;   /* ENDED: 0..255, as a shell tells it: 128 + signal; -1: n/a */
     int signal;        /* ENDED: that ended it, 0: none; -1: n/a */
     bool oom;          /* ENDED: it ran out of memory, the text tells which */
-    int told;          /* status file: 1: a signal reached it before it ended; -1: n/a */
+    int told;          /* of an end: 1: a signal reached it before; -1: n/a */
     char text[PROBE_REPORT_MAX_TEXT]; /* a sentence for people; "": none */
     char key[PROBE_KEY_SIZE]; /* that it is of this attempt: as in its file key; "": none
                                */

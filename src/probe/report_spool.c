@@ -147,6 +147,7 @@ static void origin_write(const struct report_origin *o, struct str *text)
     json_out_key_string(&out, "node", o->node);
     json_out_key_int(&out, "rank", o->rank);
     json_out_key_string(&out, "slurm_job", o->slurm_job);
+    json_out_key_bool(&out, "whole", o->whole);
     json_out_key_string(&out, "gpus", o->gpus);
     json_out_end(&out);
     str_add(text, "\n");
@@ -179,6 +180,7 @@ static int origin_read(struct report_origin *o, const char *line, size_t length,
             .job = (uint64_t)job,
             .node = (char *)(uintptr_t)json_member_string(v, "node"),
             .rank = (int)rank,
+            .whole = json_member_bool(v, "whole", false),
             .slurm_job = (char *)(uintptr_t)json_member_string(v, "slurm_job"),
             .gpus = (char *)(uintptr_t)json_member_string(v, "gpus")});
         str_copy(o->run, sizeof(o->run), run);

@@ -23,10 +23,12 @@
 
 /* Where reports of one run go, and whose they are.  Texts are owned. */
 struct report_origin {
-    char *daemon; /* https://host:8421 */
-    char *ca;     /* PEM file, whom to trust; NULL: the system's */
-    char *token;  /* of the job */
-    uint64_t job; /* 0: the daemon knows by the token and slurm_job */
+    char *daemon;   /* https://host:8421 */
+    char *ca;       /* PEM file, whom to trust; NULL: the system's */
+    char *token;    /* of the job */
+    uint64_t job;   /* 0: the daemon knows by the token and slurm_job */
+    bool whole;     /* its command is all of the job */
+    double began_s; /* the run, monotonic; 0: nobody knows any more */
     char run[REPORT_RUN_DIGITS + 1];
     char *node;
     int rank;

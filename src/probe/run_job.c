@@ -30,6 +30,9 @@
 /* How long an end is offered to an engine whose queue is full. */
 #define FINISH_S 0.5
 
+/* What a run that lost its claim has left: another one runs beside it. */
+#define FENCED_S 5.0
+
 /* How long a status that finds no room on the disk is tried again: without it nobody
  * knows that the job is done, and it would run once more. */
 #define STATUS_S       600.0
@@ -38,7 +41,7 @@
 struct probe {
     const struct run_job_options *options;
     int poller;
-    struct poller_watch signals;
+    struct poller_watch signals, answers;
     int signal_fd;
     struct streams streams;
     struct job_meter *meter;
@@ -71,6 +74,24 @@ static void on_signal(void *ctx, uint32_t events)
     }
 }
 
+/* The daemon says that this run has lost its claim: it ends, soon. */
+static void on_answer(void *ctx, uint32_t events)
+{
+    struct probe *probe = ctx;
+    bool gone = false;
+
+    (void)events;
+    if (sender_must_stop(probe->sender, &gone)) {
+        streams_say(&probe->streams,
+                    "another run of this job has taken its place, or the job is over: "
+                    "this one ends");
+        probe->supervisor.grace_s = fmin(probe->supervisor.grace_s, FENCED_S);
+        supervisor_signal(&probe->supervisor, SIGTERM, clock_wall_s());
+    }
+    if (gone)
+        poller_set(probe->poller, &probe->answers, -1, 0);
+}
+
 /* The first thing of all: a signal that comes while we set up waits for the job. */
 static void block_signals(sigset_t *set, sigset_t *before)
 {
@@ -89,6 +110,7 @@ static int open_signals(struct probe *probe, const sigset_t *set, struct err *er
     if (probe->signal_fd < 0)
         return err_sys(err, "cannot make a signal descriptor");
     poller_set(probe->poller, &probe->signals, probe->signal_fd, EPOLLIN);
+    poller_set(probe->poller, &probe->answers, sender_answers(probe->sender), EPOLLIN);
     return 0;
 }
 
@@ -332,12 +354,13 @@ int run_job(const struct run_job_options *options, struct err *err)
                                          .look_every_s = options->meter.window_s},
                           .poller = -1,
                           .signal_fd = -1,
-                          .signals = {.fd = -1, .ready = on_signal}};
+                          .signals = {.fd = -1, .ready = on_signal},
+                          .answers = {.fd = -1, .ready = on_answer}};
     sigset_t signals, mask;
     int rc = -1;
 
     block_signals(&signals, &mask);
-    probe.signals.ctx = &probe;
+    probe.signals.ctx = probe.answers.ctx = &probe;
     streams_init(&probe.streams);
     probe_report_init(&probe.ended, PROBE_ENDED, options->meter.job);
     probe.ended.attempt = options->meter.attempt;

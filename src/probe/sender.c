@@ -89,13 +89,19 @@ static char *reporter_path(struct err *err)
 static int open_reporter(struct sender *sender, const struct sender_options *o,
                          struct err *err)
 {
-    const char *argv[8] = {NULL, "--daemon", o->target};
-    char *path = reporter_path(err);
-    int pair[2], n = 3, rc = -1;
+    const char *argv[12] = {NULL, "--daemon", o->target, "--run"};
+    char *path = reporter_path(err), run[REPORT_RUN_DIGITS + 1];
+    int pair[2], n = 5, rc = -1;
 
-    if (!path)
+    if (!path || report_run_make(run, err) < 0) {
+        free(path);
         return -1;
+    }
     argv[0] = path;
+    argv[4] = run;
+    setenv(SENDER_RUN, run, 1);
+    if (o->whole)
+        argv[n++] = "--whole";
     if (o->ca) {
         argv[n++] = "--ca";
         argv[n++] = o->ca;
@@ -203,6 +209,20 @@ void sender_send(struct sender *sender, const struct probe_report *report)
         return;
     enqueue(sender, report);
     sender_retry(sender);
+}
+
+int sender_answers(const struct sender *sender)
+{
+    return sender->connected ? sender->fd : -1;
+}
+
+bool sender_must_stop(const struct sender *sender, bool *gone)
+{
+    char word[16];
+    ssize_t n = recv(sender->fd, word, sizeof(word), MSG_DONTWAIT);
+
+    *gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    return n == (ssize_t)strlen(SENDER_STOP) && memcmp(word, SENDER_STOP, (size_t)n) == 0;
 }
 
 void sender_finish(struct sender *sender, double limit_s)

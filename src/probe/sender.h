@@ -14,11 +14,14 @@
 #include <sys/un.h>
 
 #define SENDER_MAX_WAITING 8
+#define SENDER_STOP        "stop"      /* corgi-report's only word: the run must end */
+#define SENDER_RUN         "CORGI_RUN" /* the run's id, in the job's environment */
 
 struct sender_options {
     const char *target;     /* "unix:PATH", "https://...", "http://..."; NULL: nobody */
     const char *ca;         /* of https: PEM file, whom to trust; NULL: the system's */
     const char *token_file; /* of an address; NULL: see report_spool.h */
+    bool whole;             /* of an address: the command is all of the job */
 };
 
 struct sender {
@@ -35,6 +38,11 @@ struct sender *sender_create(const struct sender_options *options, struct err *e
 void sender_destroy(struct sender *sender); /* NULL is fine */
 
 void sender_send(struct sender *sender, const struct probe_report *report);
+
+/* Where corgi-report answers; -1: nobody does.  True once it has said that the run must
+ * end; *gone when it will say nothing any more. */
+int sender_answers(const struct sender *sender);
+bool sender_must_stop(const struct sender *sender, bool *gone);
 
 /* Try again what waits. */
 void sender_retry(struct sender *sender);

@@ -273,6 +273,15 @@ static void on_started(struct service *s, const struct engine_event *e)
     seat_where_it_is(s, r, e);
 }
 
+/* Its probe has said that it is done, and the engine lost sight of it: it must not run
+ * again. */
+static bool was_done(const struct record *r, enum engine_end end)
+{
+    return r->done_attempt > 0 && r->done_attempt == r->attempt &&
+           (end == ENGINE_END_REQUEUED || end == ENGINE_END_NO_ROOM ||
+            end == ENGINE_END_UNKNOWN || end == ENGINE_END_LOST);
+}
+
 /* The engine has nothing of this attempt any more. */
 static void ended(struct service *s, struct record *r, const struct engine_event *e)
 {
@@ -302,6 +311,16 @@ static void ended(struct service *s, struct record *r, const struct engine_event
     } else {
         lifecycle_give_up(s, r, &why);
     }
+}
+
+static void ended_as(struct service *s, struct record *r, const struct engine_event *e)
+{
+    if (!was_done(r, e->end)) {
+        ended(s, r, e);
+        return;
+    }
+    records_set_phase(s->records, r, PHASE_LAUNCHING);
+    lifecycle_done(s, r);
 }
 
 /* Its end was stored when it was told to stop; what it drew until it had is added. */
@@ -348,7 +367,7 @@ static void on_ended(struct service *s, const struct engine_event *e)
     }
     if (e->attempt == 0) { /* the engine does not have the job itself any more */
         if (r->phase > PHASE_PENDING && r->phase < PHASE_LEAVING)
-            ended(s, r, e);
+            ended_as(s, r, e);
         return;
     }
     if (e->attempt == r->leaving_attempt) {
@@ -383,7 +402,7 @@ static void on_ended(struct service *s, const struct engine_event *e)
     }
     if (e->attempt != r->attempt || r->phase < PHASE_STARTING || r->phase > PHASE_RUNNING)
         return;
-    ended(s, r, e);
+    ended_as(s, r, e);
 }
 
 /* ---- nodes and devices ------------------------------------------------------------ */

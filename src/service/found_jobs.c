@@ -61,6 +61,25 @@ static bool is_stored(const struct store_job *job, const char *ref)
     return same;
 }
 
+/* The number of the stored job that is this one and has ended; 0: none has. */
+static uint64_t ended_before(struct service *s, const struct engine_found *f)
+{
+    struct store_job *job = NULL;
+    char key[KEY_SIZE];
+    uint64_t found = 0;
+
+    key_of(f->ref, false, key);
+    if (f->number > 0 ? records_get(s->records, f->number) != NULL ||
+                            store_read_job(s->reader, f->number, &job, NULL) < 0
+                      : records_keyed(s->records, f->user, key) ||
+                            store_find_job(s->reader, f->user, key, &job, NULL) < 0)
+        return 0;
+    if (f->number > 0 || is_stored(job, f->ref))
+        found = job->request.job.id;
+    store_job_destroy(job);
+    return found;
+}
+
 /* The key a new job gets; false: it is stored already, and has ended. */
 static bool new_key(struct service *s, const struct engine_found *f, char key[KEY_SIZE])
 {
@@ -207,6 +226,10 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     struct record *r;
     struct tx *tx;
 
+    if (f->ended_out) {
+        *f->ended_out = ended_before(s, f);
+        return;
+    }
     if (strlen(f->ref) >= RECORD_REF_SIZE || !new_key(s, f, key))
         return;
     q = request_of(s, f);

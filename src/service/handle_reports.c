@@ -11,7 +11,9 @@
 #include "loop/record/record.h"
 #include "probe/probe_report.h"
 #include "service/job_digests.h"
+#include "service/lifecycle.h"
 #include "service/report_desk.h"
+#include "service/tx.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -24,6 +26,7 @@
 #define TOKEN_S       (30 * 86400.0) /* a token lives so long unless asked otherwise */
 #define LATE_S        JOB_DIGESTS_KEEP_S /* after the end of a job its probes are heard */
 #define LATE_CLOCKS_S 5.0                /* of nodes may be apart so much */
+#define ASK_S         3.0                /* a run that is fenced asks so often */
 _Static_assert(API_MAX_REPORT == PROBE_REPORT_MAX_LINE, "one format on both sides");
 
 /* ---- the key ------------------------------------------------------------------------
@@ -72,6 +75,13 @@ int reports_load_key(struct service *s, struct err *err)
     return rc;
 }
 
+int reports_job_token(const struct service *s, uint64_t job,
+                      char token[AUTH_JOB_TOKEN_SIZE], struct err *err)
+{
+    return auth_job_token_make(s->report_key, job, floor((double)time(NULL) + TOKEN_S),
+                               token, err);
+}
+
 void handle_make_job_token(void *ctx, struct request *r)
 {
     struct service *s = ctx;
@@ -107,6 +117,8 @@ struct batch {
     struct record *record;   /* NULL: it has ended */
     struct store_job *ended; /* as stored; NULL: it has not, or nobody asked yet */
     struct report_run *run;
+    enum report_claim claim;
+    bool whole;               /* the run is all of the job */
     struct store_batch *late; /* rows of a job that has ended; NULL: none */
     int taken, known, refused;
 };
@@ -187,14 +199,38 @@ static bool take_late(struct batch *b, const struct probe_report *p)
     return true;
 }
 
+/* A run that is all of the job was done: Slurm may have lost sight of it, or may be about
+ * to (was_done() of engine_events.c).  Then it must not run again. */
+static void note_done(const struct batch *b, const struct probe_report *p)
+{
+    struct record *r = b->record;
+    struct tx *tx;
+
+    if (!b->whole || b->claim == REPORT_FREE || !r || r->gone || b->run->rank != 0 ||
+        p->exit_status != 0 || p->signal != 0 || p->told != 0)
+        return;
+    if (r->phase == PHASE_WAITING && r->leaving_attempt == 0) {
+        lifecycle_done(b->s, r);
+    } else if (b->claim == REPORT_HOLDS &&
+               (r->phase == PHASE_STARTING || r->phase == PHASE_RUNNING)) {
+        r->done_attempt = r->attempt;
+        tx = tx_begin(b->s);
+        tx_job(tx, r, &(struct tx_step){.what = "completed"});
+        tx_commit(tx, NULL, NULL);
+    }
+}
+
 /* True: it was taken. */
 static bool take(struct batch *b, const struct probe_report *p)
 {
-    if (p->kind == PROBE_ENDED)
+    if (p->kind == PROBE_ENDED) {
         b->run->ended = true;
+        note_done(b, p);
+    }
     if (p->kind == PROBE_STARTED || p->kind == PROBE_ENDED)
         return true;
-    if (!(p->rate >= 0) || !(p->window_s > 0) || !(p->at_s > b->run->told_s))
+    if (!(p->rate >= 0) || !(p->window_s > 0) || !(p->at_s > b->run->told_s) ||
+        (b->claim == REPORT_LOST && b->record))
         return false;
     if (p->kind == PROBE_DEMAND) {
         if (b->record && b->record->phase == PHASE_RUNNING)
@@ -236,6 +272,16 @@ static bool in_engine(const struct record *r)
     return r->ref[0] || r->entered[0];
 }
 
+/* Runs are fenced where the engine's nodes may be cut off from it while their jobs go on.
+ */
+static bool is_fenced(const struct batch *b)
+{
+    const char *extra = b->record ? NULL : b->ended->progress.extra;
+
+    return b->s->controls &&
+           (b->record ? b->record->entered[0] : extra && strstr(extra, "\"entered\""));
+}
+
 /* 0: the job is there, or ended not long ago.  -1: the request was answered. */
 static int find_job(struct batch *b, struct request *r)
 {
@@ -255,7 +301,9 @@ static int find_job(struct batch *b, struct request *r)
         handlers_forbid(r, b->job);
         return -1;
     }
-    if (b->record && in_engine(b->record) && b->record->phase < PHASE_RUNNING) {
+    if (b->record && in_engine(b->record) &&
+        (b->record->phase == PHASE_STARTING ||
+         (b->record->phase < PHASE_STARTING && !is_fenced(b)))) {
         /* Its probe is faster than our look at the engine: it asks again. */
         request_answer_error(r, 409, "exists", "job", "job %llu does not run yet",
                              (unsigned long long)b->job);
@@ -269,17 +317,50 @@ static int find_job(struct batch *b, struct request *r)
     return -1;
 }
 
-static struct report_run *find_run(struct service *s, const struct json_value *body,
-                                   uint64_t job, struct err *err)
+static struct report_run *find_run(const struct batch *b, const struct json_value *body,
+                                   struct err *err)
 {
-    struct report_run who = {.job = job,
-                             .rank = (int)json_member_number(body, "rank", 0)};
+    struct service *s = b->s;
+    struct report_run who = {.job = b->job,
+                             .rank = (int)json_member_number(body, "rank", 0),
+                             .attempt = b->record ? b->record->attempt : 0};
 
     str_copy(who.id, sizeof(who.id), json_member_string(body, "run"));
     str_copy(who.node, sizeof(who.node), json_member_string(body, "node"));
     if (!s->report_desk)
         s->report_desk = report_desk_create();
     return report_desk_run(s->report_desk, &who, service_now_s(s), err);
+}
+
+/* Is the run on a node of the job's? */
+static bool is_here(const struct batch *b)
+{
+    const struct cluster *c = loop_cluster(b->s->loop);
+
+    for (int i = 0; i < b->record->engine_count; i++) {
+        const struct device *d = &c->devices[b->record->engine_devices[i]];
+
+        if (strcmp(c->nodes[d->node].name, b->run->node) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum report_claim claim_of(const struct batch *b, const struct json_value *body)
+{
+    const struct record *r = b->record;
+    double age_s = json_member_number(body, "age_s", NAN);
+    struct report_job job = {.fenced = is_fenced(b)};
+
+    if (job.fenced && r) {
+        job.starts = r->phase == PHASE_STARTING || r->phase == PHASE_LEAVING;
+        job.runs = r->phase == PHASE_RUNNING;
+        job.here = is_here(b);
+        job.attempt = r->attempt;
+        job.leaving = r->leaving_attempt;
+        job.began_s = r->began_s;
+    }
+    return report_desk_claim(b->run, &job, service_now_s(b->s) - age_s);
 }
 
 static void answer(const struct batch *b, struct request *r)
@@ -292,6 +373,8 @@ static void answer(const struct batch *b, struct request *r)
     json_out_key_int(&a.out, "taken", b->taken);
     json_out_key_int(&a.out, "known", b->known);
     json_out_key_int(&a.out, "refused", b->refused);
+    json_out_key_bool(&a.out, "stop", b->claim == REPORT_LOST && !b->run->ended);
+    json_out_key_number(&a.out, "ask_s", b->claim == REPORT_FREE ? 0 : ASK_S);
     handlers_answer(&a, 200);
 }
 
@@ -324,7 +407,7 @@ static int find_speaker(struct batch *b, struct request *r)
 void handle_report(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    struct batch b = {.s = s};
+    struct batch b = {.s = s, .whole = json_member_bool(r->body, "whole", false)};
     struct err err = {0};
 
     if (!handlers_writable(s, r))
@@ -333,11 +416,15 @@ void handle_report(void *ctx, struct request *r)
         return;
     if (find_job(&b, r) < 0)
         goto done;
-    b.run = find_run(s, r->body, b.job, &err);
+    b.run = find_run(&b, r->body, &err);
     if (!b.run) {
         request_fail(r, "run", &err);
         goto done;
     }
+    b.claim = claim_of(&b, r->body);
+    if (b.claim == REPORT_LOST && !b.run->ended)
+        log_info("run_lost_claim", LOG_U64("job", b.job), LOG_STR("run", b.run->id),
+                 LOG_STR("node", b.run->node));
     take_all(&b, (uint64_t)json_member_number(r->body, "first", 1),
              json_value_get(r->body, "reports"));
     if (b.late && store_commit(s->store, b.late, STORE_RELAXED, NULL, NULL, &err) < 0)

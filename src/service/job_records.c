@@ -204,6 +204,8 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
         json_out_key_string(&json, "entered", r->entered);
     if (r->token_digest[0])
         json_out_key_string(&json, "token_digest", r->token_digest);
+    if (r->done_attempt > 0)
+        json_out_key_int(&json, "done_attempt", r->done_attempt);
     if (r->leaving_holds) {
         json_out_key_int(&json, "leaving_attempt", r->leaving_attempt);
         json_out_key_string(&json, "leaving_devices", leaving_devices);
@@ -277,6 +279,7 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->entered, sizeof(r->entered), code ? code : "");
     code = json_member_string(root, "token_digest");
     str_copy(r->token_digest, sizeof(r->token_digest), code ? code : "");
+    r->done_attempt = stored_count(root, "done_attempt");
     code = json_member_string(root, "hosts");
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
     r->gpu_use = json_member_number(root, "gpu_use", NAN);

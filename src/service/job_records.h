@@ -76,6 +76,7 @@ struct record {
     double advised_moves;     /* that the planner would have made */
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;
+    int done_attempt; /* its probe has said that it is done; 0: none */
     int engine_count; /* devices of the attempt the engine was told of */
     int engine_devices[LOOP_MAX_GANG];
     int leaving_attempt; /* that was told to stop and has not ended yet; 0: none */

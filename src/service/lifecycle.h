@@ -32,6 +32,8 @@ void lifecycle_refused(struct service *s, struct record *r, const char *text);
 /* The job is over.  Stops what runs of it; where that takes a while the job is leaving,
  * its devices stay taken, and its end is stored when the engine says that it has gone.
  * With a tx its rows go there and the caller commits, else it is committed here. */
+/* Its probe says that it is done, whatever the engine says of it; it has no devices. */
+void lifecycle_done(struct service *s, struct record *r);
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why);
 

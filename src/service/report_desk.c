@@ -46,6 +46,12 @@ static bool same_place(const struct report_run *a, const struct report_run *b)
     return a->rank == b->rank && !strcmp(a->node, b->node);
 }
 
+/* Is it of an attempt before? */
+static bool is_earlier(const struct report_run *run, const struct report_run *who)
+{
+    return run->attempt > 0 && run->attempt < who->attempt;
+}
+
 static bool is_id(const char *text)
 {
     return strlen(text) == API_RUN_BYTES &&
@@ -73,8 +79,9 @@ struct report_run *report_desk_run(struct report_desk *desk, const struct report
             return run;
         }
         /* One id belongs to one place, and one place to one run at a time. */
-        if (!strcmp(run->id, who->id) || (same_place(run, who) && !run->ended &&
-                                          now_s - run->heard_s < REPORT_SILENT_S)) {
+        if (!strcmp(run->id, who->id) ||
+            (same_place(run, who) && !run->ended && !is_earlier(run, who) &&
+             now_s - run->heard_s < REPORT_SILENT_S)) {
             err_set(err, ERR_EXISTS, "another run of job %llu reports from %s",
                     (unsigned long long)who->job, run->node);
             return NULL;
@@ -92,8 +99,28 @@ struct report_run *report_desk_run(struct report_desk *desk, const struct report
     fresh.heard_s = now_s;
     fresh.told_s = -INFINITY;
     fresh.ended = false;
+    fresh.attempt = 0;
     vec_push(&desk->runs, fresh);
     return &desk->runs.items[desk->runs.count - 1];
+}
+
+enum report_claim report_desk_claim(struct report_run *run, const struct report_job *job,
+                                    double began_s)
+{
+    if (!job->fenced)
+        return REPORT_FREE;
+    if (run->attempt == 0 && job->runs) {
+        if (!job->here || began_s < job->began_s - REPORT_CLOCKS_S) /* not NaN */
+            return job->leaving > 0 ? REPORT_HOLDS : REPORT_LOST;
+        run->attempt = job->attempt;
+    }
+    if (run->attempt == 0)
+        return (job->starts && job->here) || job->leaving > 0 ? REPORT_HOLDS
+                                                              : REPORT_LOST;
+    if (run->attempt == job->leaving)
+        return REPORT_HOLDS;
+    return run->attempt == job->attempt && (job->runs || job->starts) ? REPORT_HOLDS
+                                                                      : REPORT_LOST;
 }
 
 void report_desk_forget(struct report_desk *desk, uint64_t job)

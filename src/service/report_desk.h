@@ -20,6 +20,8 @@
 /* A run may be followed by another one when it has told its end, or is silent for so
  * long. */
 #define REPORT_SILENT_S 60.0
+/* Slurm's clock and the daemon's may be apart so much. */
+#define REPORT_CLOCKS_S 5.0
 
 struct report_run {
     uint64_t job;
@@ -31,6 +33,24 @@ struct report_run {
     double heard_s; /* by the daemon's clock */
     double told_s;  /* end of its last window; -INFINITY: none */
     bool ended;
+    int attempt; /* of the job that it is; 0: not known yet */
+};
+
+/* How the job of a run stands. */
+struct report_job {
+    bool fenced;    /* who has no claim must end */
+    bool starts;    /* an attempt is to begin, */
+    bool runs;      /* or has */
+    bool here;      /* on the node the run is on */
+    int attempt;    /* that one */
+    int leaving;    /* attempt that was told to stop, and may take its time; 0: none */
+    double began_s; /* the attempt, by the daemon's clock */
+};
+
+enum report_claim {
+    REPORT_FREE,  /* nobody fences the job */
+    REPORT_HOLDS, /* the run may go on */
+    REPORT_LOST,  /* it must end: another one has taken its place, or the job is over */
 };
 
 struct report_desk;
@@ -38,11 +58,18 @@ struct report_desk;
 struct report_desk *report_desk_create(void);
 void report_desk_destroy(struct report_desk *desk); /* NULL is fine */
 
-/* The run that says it is this one; a new one is taken up.  NULL: ERR_INVALID when the id
- * is none, ERR_EXISTS when another run speaks for that node and rank, ERR_LIMIT when the
- * job has too many.  Borrowed until the next call. */
+/* The run that says it is this one; a new one is taken up (its attempt: the job's now,
+ * which does not wait for runs of those before).  NULL: ERR_INVALID when the id is none,
+ * ERR_EXISTS when another run speaks for that node and rank, ERR_LIMIT when the job has
+ * too many.  Borrowed until the next call. */
 struct report_run *report_desk_run(struct report_desk *desk, const struct report_run *who,
                                    double now_s, struct err *err);
+
+/* May the run go on?  Who is heard for the first time gets the attempt that runs, if it
+ * is on its node and did not begin (began_s, by the daemon's clock; NaN: not known)
+ * before it.  See docs/decisions/slurm-fencing.md. */
+enum report_claim report_desk_claim(struct report_run *run, const struct report_job *job,
+                                    double began_s);
 
 /* Forget what was said of a job. */
 void report_desk_forget(struct report_desk *desk, uint64_t job);

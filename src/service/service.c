@@ -86,6 +86,9 @@ static int make_slurm(struct service *s, struct err *err)
                                            .state_dir = s->state,
                                            .partitions = partitions,
                                            .start_s = c->start_s,
+                                           .probe = c->probe,
+                                           .report = c->report,
+                                           .report_ca = c->report_ca,
                                            .sharing = c->sharing,
                                            .cap_program = c->cap_program,
                                            .sleep = c->sleep};

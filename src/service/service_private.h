@@ -102,6 +102,8 @@ struct service {
     struct preview_task *preview;    /* NULL: none is being played */
     struct output_desk *output_desk; /* NULL: nobody has asked for output yet */
     struct report_desk *report_desk; /* NULL: no probe has reported yet */
+    struct map
+        *slurm_tokens; /* ends of their digests, and jobs; NULL: none was shown yet */
     unsigned char report_key[AUTH_KEY_BYTES]; /* of tokens of jobs */
     struct job_digests *job_digests;          /* of tokens that Slurm's plugin made */
     struct trends *trends;                    /* NULL: nothing was noted yet */
@@ -221,6 +223,9 @@ void restart_checkpoint(struct service *s);
 /* handle_reports.c: the key of tokens of jobs, from the state folder; made when there is
  * none. */
 int reports_load_key(struct service *s, struct err *err);
+/* For the environment of a job that the daemon hands in elsewhere. */
+int reports_job_token(const struct service *s, uint64_t job,
+                      char token[AUTH_JOB_TOKEN_SIZE], struct err *err);
 
 /* beliefs_moved.c: a window of this job was learned from; its end. */
 void beliefs_moved_note(struct service *s, const struct record *record,

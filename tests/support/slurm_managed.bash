@@ -2,21 +2,30 @@
 # slurm_managed.bash - a daemon that has control of the partition `main` of slurm_start_managed,
 # and jobs that say where and when they ran; slurm.bash and corgid.bash are loaded too
 
-# $SLURM_LAB/ran.sh SECONDS writes a line as it begins and one as it ends.
+# $SLURM_LAB/ran.sh SECONDS writes a line as it begins and one as it ends, and touches
+# $SLURM_LAB/alive/RUN four times a second meanwhile.
 managed_script() {
+    mkdir -p "$SLURM_LAB/alive"
+    chmod 1777 "$SLURM_LAB/alive"
     cat > "$SLURM_LAB/ran.sh" << END
 #!/bin/bash
 id=\${SLURM_ARRAY_JOB_ID:+\${SLURM_ARRAY_JOB_ID}_\$SLURM_ARRAY_TASK_ID}
-say() { echo "\$1 \${id:-\$SLURM_JOB_ID} \$SLURMD_NODENAME \$CUDA_VISIBLE_DEVICES \$(date +%s.%N)" >> $SLURM_LAB/ran; }
+run=\${CORGI_RUN:-\$\$-\$RANDOM\$RANDOM}
+say() { echo "\$1 \${id:-\$SLURM_JOB_ID} \$SLURMD_NODENAME \${CUDA_VISIBLE_DEVICES:--} \$(date +%s.%N) \$SLURM_JOB_NAME \$run" >> $SLURM_LAB/ran; }
 say begin
-sleep \$1
+until=\$(date -d "+\$1 seconds" +%s%N)
+while left=\$(((until - \$(date +%s%N)) / 1000000)); [ \$left -gt 0 ]; do
+    : > $SLURM_LAB/alive/\$run
+    [ \$left -lt 250 ] || left=250
+    sleep 0.\$(printf %03d \$left)
+done
 say end
 END
     chmod 755 "$SLURM_LAB/ran.sh"
 }
 
 # A daemon of the test's own, which starts with an empty store.
-managed_setup() { # [MORE OF SLURM'S GROUP [LINE OF THE CONFIG...]]
+managed_setup() { # [MORE OF SLURM'S GROUP [LINE OF THE CONFIG...]]; LISTEN: more of that group
     local more=${1:-}
     CORGID_DIR=
     [ -n "${SLURM_LAB:-}" ] || skip "there is no Slurm with the plugin here"
@@ -31,7 +40,7 @@ managed_setup() { # [MORE OF SLURM'S GROUP [LINE OF THE CONFIG...]]
     cat > "$CORGID_DIR/c.yaml" << END
 engine: slurm
 state: $CORGID_DIR/state
-listen: {socket: $CORGID_SOCKET, socket_mode: "0666"}
+listen: {socket: $CORGID_SOCKET, socket_mode: "0666"${LISTEN:+, $LISTEN}}
 slurm: {mode: control, partitions: [main], poll: 0.2s, within: 5s, start: 4s${more:+, $more}}
 END
     [ $# -lt 2 ] || printf '%s\n' "${@:2}" >> "$CORGID_DIR/c.yaml"

@@ -3,8 +3,8 @@
 
     slurm_placed.py [--shares N] [--pinned] STORE RAN FOREIGN SINCE
 
-STORE is corgi.db, RAN a file to which each run of a job wrote "begin|end ID NODE GPUS SECONDS", as
-its own process saw it, FOREIGN a file with the ids of jobs that were not ours to place.  Jobs from
+STORE is corgi.db, RAN a file to which each run of a job wrote "begin|end ID NODE GPUS SECONDS ...",
+as its own process saw it, FOREIGN a file with the ids of jobs that were not ours to place.  Jobs from
 before SINCE (epoch) are passed over.  With --shares a GPU takes so many jobs at once, but jobs that
 do not share or have several GPUs have theirs alone; with --pinned the GPU is to be the planned one,
 too.  Prints what is wrong, the most jobs a GPU had at once, and how many jobs were compared.
@@ -24,7 +24,7 @@ args = args.parse_args()
 store, ran, foreign, since = args.store, args.ran, args.foreign, args.since
 begins, ends = collections.defaultdict(list), collections.defaultdict(list)
 for line in open(ran):
-    what, job, node, gpus, at = line.split()
+    what, job, node, gpus, at = line.split()[:5]
     (begins if what == "begin" else ends)[job].append((node, gpus, float(at)))
 others = set(open(foreign).read().split())
 wrong = []

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,51 @@ static void one_run_a_place_speaks_at_a_time(void **state)
                         101 + REPORT_SILENT_S, &err));
     ask(desk, 2, RUN_A, "n1", 0, 103, &err)->ended = true;
     assert_non_null(ask(desk, 2, RUN_B, "n1", 0, 104, &err));
+    report_desk_destroy(desk);
+}
+
+static void a_run_keeps_its_claim_until_another_attempt_runs(void **state)
+{
+    struct report_desk *desk = report_desk_create();
+    struct report_job job = {
+        .fenced = true, .runs = true, .here = true, .attempt = 1, .began_s = 100};
+    struct report_run *run = ask(desk, 1, RUN_A, "n1", 0, 101, NULL), w;
+
+    (void)state;
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_HOLDS);
+    assert_int_equal(run->attempt, 1);
+    job.here = false; /* a gang's other node: what it has, it keeps */
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_HOLDS);
+    job = (struct report_job){.fenced = true, .attempt = 2, .leaving = 1};
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_HOLDS); /* checkpoints */
+    job.leaving = 0; /* it waits: whatever still runs is a copy too many */
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_LOST);
+    job = (struct report_job){.fenced = true, .starts = true, .here = true, .attempt = 2};
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_LOST);
+    /* The next one on the same node need not wait for it. */
+    w = who(1, RUN_B, "n1", 0);
+    assert_null(report_desk_run(desk, &w, 102, NULL));
+    w.attempt = 2;
+    run = report_desk_run(desk, &w, 102, NULL);
+    assert_non_null(run);
+    assert_int_equal(report_desk_claim(run, &job, 101), REPORT_HOLDS);
+    job.fenced = false;
+    assert_int_equal(report_desk_claim(run, &job, 101), REPORT_FREE);
+    report_desk_destroy(desk);
+}
+
+static void a_run_that_comes_late_has_no_claim(void **state)
+{
+    struct report_desk *desk = report_desk_create();
+    struct report_job job = {
+        .fenced = true, .runs = true, .here = false, .attempt = 2, .began_s = 200};
+    struct report_run *run = ask(desk, 1, RUN_A, "n1", 0, 300, NULL);
+
+    (void)state;
+    assert_int_equal(report_desk_claim(run, &job, 210), REPORT_LOST); /* elsewhere */
+    job.here = true;
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_LOST); /* before */
+    assert_int_equal(report_desk_claim(run, &job, NAN), REPORT_HOLDS);
     report_desk_destroy(desk);
 }
 
@@ -136,6 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_run_a_place_speaks_at_a_time),
+        cmocka_unit_test(a_run_keeps_its_claim_until_another_attempt_runs),
+        cmocka_unit_test(a_run_that_comes_late_has_no_claim),
         cmocka_unit_test(runs_are_bounded),
         cmocka_unit_test(a_token_is_good_for_its_job_and_time_only),
         cmocka_unit_test(a_bearer_of_a_job_is_its_reporter),

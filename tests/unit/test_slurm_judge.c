@@ -26,7 +26,7 @@ struct lab {
     struct cluster *cluster;
     int poller;
     struct str told;
-    uint64_t last_job;
+    uint64_t last_job, ended; /* the store knows the end of that one; 0: of none */
     double now_s;
 };
 
@@ -45,6 +45,10 @@ static void on_event(void *ctx, const struct engine_event *e)
 
     switch (e->kind) {
     case ENGINE_JOB_FOUND:
+        if (e->found->ended_out) {
+            *e->found->ended_out = lab->ended;
+            break;
+        }
         str_addf(&lab->told, "found %s\n", e->found->ref);
         *e->found->job_out = ++lab->last_job;
         break;
@@ -83,6 +87,7 @@ static struct lab *lab_create(void)
     lab->watched = slurm_job_table_create(lab->nodes, sink);
     lab->link = helper_link_create(lab->poller, &line, (struct helper_link_sink){0});
     lab->control = slurm_control_create(&how, lab->nodes, lab->watched, lab->link, sink);
+    slurm_control_conf(lab->control, 2, 300, 0);
     return lab;
 }
 
@@ -263,6 +268,116 @@ static void slurms_own_requeue_is_held_and_placed_anew(void **state)
     lab_destroy(lab);
 }
 
+/* It was released, and is on hold again with the mark of before: nobody held it. */
+static void one_whose_release_slurmctld_forgot_is_placed_anew(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+    double at_s;
+
+    (void)state;
+    slurm_control_conf(lab->control, 30, 300, 0);
+    answered(lab, WISH_START, NULL);
+    at_s = lab->now_s;
+    look(lab, &row);
+    told(lab, "ended no_room\n");
+    assert_int_equal(j->stage, STAGE_HELD);
+    assert_true(j->rest_s > at_s + 30); /* it may run, and slurmctld ends it */
+    lab_destroy(lab);
+}
+
+static void one_that_somebody_held_before_it_began_stays_held(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+
+    (void)state;
+    start(lab);
+    answered(lab, WISH_START, NULL);
+    row.admin_comment = USERS ".1:{}"; /* our order is known there */
+    look(lab, &row);
+    told(lab, "ended no_room\nours\n");
+    lab_destroy(lab);
+}
+
+/* slurmctld began a moment ago: what it forgot may still run. */
+static void nothing_starts_beside_what_a_killed_slurmctld_forgot(void **state)
+{
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+
+    (void)state;
+    slurm_control_conf(lab->control, 30, 300, 1000);
+    assert_true(slurm_control_advance(lab->control, 1001) == 1008);
+    j->attempt = 2; /* under its own number, too */
+    assert_true(slurm_control_advance(lab->control, 1001) == 1038);
+    lab_destroy(lab);
+}
+
+static void one_whose_launch_failed_is_placed_anew(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+
+    (void)state;
+    start(lab);
+    answered(lab, WISH_START, NULL);
+    row.admin_comment = USERS ".1:{}";
+    row.launch_failed = true;
+    look(lab, &row);
+    told(lab, "ended no_room\n"); /* nobody holds it */
+    lab_destroy(lab);
+}
+
+/* The comment says that it is to run, and the count that it was never queued again. */
+static void one_that_slurmctld_forgot_to_run_rests(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+    double at_s = lab->now_s;
+
+    (void)state;
+    row.admin_comment = USERS ".1:{}";
+    look(lab, &row);
+    told(lab, "ended requeued\n");
+    assert_true(j->rest_s > at_s + 5);
+    lab_destroy(lab);
+}
+
+/* After a break nobody knows whose mark a user's job bears before Slurm is seen. */
+static void a_users_job_is_placed_when_it_has_been_seen(void **state)
+{
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+    char *members = slurm_place_members(lab->control, j, NULL);
+
+    (void)state;
+    assert_non_null(strstr(members, "11111111111111aa.1:"));
+    free(members);
+    slurm_control_anew(lab->control);
+    members = slurm_place_members(lab->control, j, NULL);
+    assert_non_null(strstr(members, "11111111111111aa.1:")); /* not the daemon's */
+    free(members);
+    lab_destroy(lab);
+}
+
+/* Released by an operator with our mark on it: its end is seen all the same. */
+static void the_end_of_one_that_was_let_go_is_told(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_RUNS, false);
+    struct lab *lab = lab_create();
+
+    (void)state;
+    start(lab);
+    look(lab, &row);
+    assert_false(slurm_control_take(lab->control, &row, lab->now_s));
+    row.stands = SLURM_JOB_DONE;
+    assert_false(slurm_control_take(lab->control, &row, lab->now_s));
+    lab_destroy(lab);
+}
+
 static void one_that_others_release_is_only_watched(void **state)
 {
     struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
@@ -314,6 +429,25 @@ static void an_end_that_was_told_wins(void **state)
     lab_destroy(lab);
 }
 
+/* slurmctld and the daemon were killed: Slurm shows what the store knows to be over. */
+static void an_end_of_a_daemon_before_wins_too(void **state)
+{
+    static const enum slurm_job_stands stands[] = {SLURM_JOB_WAITS, SLURM_JOB_RUNS};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct slurm_job_row row = row_of(stands[i], stands[i] == SLURM_JOB_WAITS);
+        struct lab *lab = lab_create();
+
+        lab->ended = 5;
+        assert_true(look(lab, &row));
+        told(lab, "");
+        assert_int_equal(the_job(lab)->job, 5);
+        assert_int_equal(the_job(lab)->wish, WISH_CANCEL);
+        lab_destroy(lab);
+    }
+}
+
 static void what_slurm_forgot_while_it_ran_is_never_run_again(void **state)
 {
     struct lab *lab = lab_create();
@@ -325,7 +459,77 @@ static void what_slurm_forgot_while_it_ran_is_never_run_again(void **state)
     told(lab, "");
     lab->now_s += 30;
     look(lab, NULL);
+    told(lab, "");
+    assert_int_equal(the_job(lab)->wish, WISH_LOOK_UP);
+    answered(lab, WISH_LOOK_UP, "refused"); /* there is no such book */
+    look(lab, NULL);
     told(lab, "ended unknown\n");
+    lab_destroy(lab);
+}
+
+static void tell_book(struct lab *lab, const char *json)
+{
+    struct json_doc *doc;
+
+    assert_int_equal(json_doc_parse(&doc, json, strlen(json), "book", NULL), 0);
+    the_job(lab)->under_way = WISH_LOOK_UP;
+    the_job(lab)->wish = WISH_NOTHING;
+    slurm_control_ordered(lab->control, 1, json_doc_root(doc), NULL, NULL, lab->now_s);
+    json_doc_destroy(doc);
+}
+
+static void what_ended_while_nobody_looked_is_in_slurms_book(void **state)
+{
+    struct lab *lab = lab_create();
+
+    (void)state;
+    run(lab);
+    slurm_control_gone(lab->control, "7");
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    tell_book(lab, "{\"state\":\"COMPLETED\",\"uid\":1,\"name\":\"another\"}");
+    told(lab, ""); /* its number came to somebody else */
+    tell_book(lab, "{\"state\":\"COMPLETED\",\"uid\":0,\"name\":\"train\"}");
+    told(lab, "ended done\n");
+    assert_int_equal(lab->control->jobs.count, 0);
+    lab_destroy(lab);
+}
+
+/* One of ours, on hold when somebody looked last. */
+static struct slurm_ours *enter(struct lab *lab)
+{
+    static const char *const argv[] = {"true", NULL}, *const env[] = {NULL};
+    struct job job = {.id = 1, .devices = 1};
+    const struct engine_job order = {.job = &job,
+                                     .argv = argv,
+                                     .env = env,
+                                     .directory = "/",
+                                     .ref = "7#0000000000000001"};
+
+    lab->control->looked_s = lab->now_s;
+    assert_int_equal(slurm_control_enter(lab->control, &order, NULL), 0);
+    return the_job(lab);
+}
+
+static void what_was_on_hold_is_handed_in_again_unless_it_may_have_ended(void **state)
+{
+    struct lab *lab = lab_create();
+
+    (void)state;
+    enter(lab);
+    look(lab, NULL);
+    lab->now_s += 10;
+    look(lab, NULL);
+    assert_int_equal(the_job(lab)->wish, WISH_SUBMIT); /* slurmctld forgot it */
+    lab_destroy(lab);
+    lab = lab_create();
+    enter(lab);
+    lab->now_s += 300; /* Slurm forgets by itself what ended before */
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    assert_int_equal(the_job(lab)->wish, WISH_LOOK_UP);
     lab_destroy(lab);
 }
 
@@ -336,10 +540,20 @@ int main(void)
         cmocka_unit_test(one_that_does_not_begin_is_held),
         cmocka_unit_test(one_that_was_queued_again_rests_for_a_second),
         cmocka_unit_test(slurms_own_requeue_is_held_and_placed_anew),
+        cmocka_unit_test(one_whose_release_slurmctld_forgot_is_placed_anew),
+        cmocka_unit_test(one_that_somebody_held_before_it_began_stays_held),
+        cmocka_unit_test(nothing_starts_beside_what_a_killed_slurmctld_forgot),
+        cmocka_unit_test(one_whose_launch_failed_is_placed_anew),
+        cmocka_unit_test(one_that_slurmctld_forgot_to_run_rests),
+        cmocka_unit_test(a_users_job_is_placed_when_it_has_been_seen),
+        cmocka_unit_test(the_end_of_one_that_was_let_go_is_told),
         cmocka_unit_test(one_that_others_release_is_only_watched),
         cmocka_unit_test(a_number_that_came_to_somebody_else_is_left_alone),
         cmocka_unit_test(an_end_that_was_told_wins),
+        cmocka_unit_test(an_end_of_a_daemon_before_wins_too),
         cmocka_unit_test(what_slurm_forgot_while_it_ran_is_never_run_again),
+        cmocka_unit_test(what_ended_while_nobody_looked_is_in_slurms_book),
+        cmocka_unit_test(what_was_on_hold_is_handed_in_again_unless_it_may_have_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,8 +214,9 @@ CASE(scripts_run_under_the_probe_where_nodes_have_it)
     assert_int_equal(script("#! /bin/bash -l\necho\n"), SUBMIT_TAKE);
     assert_false(verdict.hold);
     assert_null(verdict.message);
-    assert_string_equal(verdict.script,
-                        "#!/usr/bin/env -S /usr/bin/corgi-probe -- /bin/bash -l\necho\n");
+    assert_string_equal(
+        verdict.script,
+        "#!/usr/bin/env -S /usr/bin/corgi-probe --whole -- /bin/bash -l\necho\n");
     memset(longer + 3, 'x', 240);
     assert_int_equal(script(longer), SUBMIT_TAKE);
     assert_null(verdict.script); /* the kernel would cut the line */

@@ -181,6 +181,7 @@ bool slurm_answers_job(const struct json_value *row, struct slurm_job_row *job)
     j.exit_status = (int)number(row, "exit_status", 255);
     j.signal = (int)number(row, "signal", 127);
     j.held = json_member_bool(row, "held", false);
+    j.launch_failed = json_member_bool(row, "launch_failed", false);
     j.completing = has(row, "completing");
     j.depends = json_member_string(row, "dependency");
     j.uid = (uint32_t)number(row, "uid", UINT32_MAX);

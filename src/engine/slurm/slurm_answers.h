@@ -46,6 +46,7 @@ struct slurm_job_row {
     double submit_s, start_s, end_s, limit_s; /* 0: none */
     int restarts, exit_status, signal;
     bool held;
+    bool launch_failed; /* that is why it is held */
     uint32_t uid, gid;
     const char *user; /* never NULL; the next ones may be */
     const char *name, *partition, *account, *qos, *command, *directory;

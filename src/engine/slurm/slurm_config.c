@@ -36,13 +36,13 @@ static int check_partitions(const void *value, struct err *err)
     return 0;
 }
 
-static int check_program(const void *value, struct err *err)
+static int check_path(const void *value, struct err *err)
 {
     const char *path = *(char *const *)value;
 
     return !path || path[0] == '/'
                ? 0
-               : err_set(err, ERR_INVALID, "cap_program is a whole path, not '%s'", path);
+               : err_set(err, ERR_INVALID, "it is a whole path, not '%s'", path);
 }
 
 static int check_exporter(const void *value, struct err *err)
@@ -77,9 +77,20 @@ const struct config_key slurm_config_keys[] = {
     {.name = "cap_program",
      .type = CONFIG_STRING,
      .offset = AT(cap_program),
-     .check = check_program,
+     .check = check_path,
      .help = "of control: sets power limits, called with NODE GPU WATTS (0: none); left "
              "out no limits are set"},
+    {.name = "probe",
+     .type = CONFIG_STRING,
+     .offset = AT(probe),
+     .check = check_path,
+     .help =
+         "of control: corgi-probe on the nodes, under which jobs of corgi submit run; "
+         "left out they run without"},
+    CONFIG_KEY(STRING, "report", AT(report), NULL,
+               "of control: where probes find this daemon, as https://corgi:8421"),
+    CONFIG_KEY(STRING, "report_ca", AT(report_ca), NULL,
+               "of control: on the nodes, whom probes trust; left out the system's"),
     CONFIG_KEY(STRING, "helper", AT(helper), NULL,
                "the program that speaks with Slurm, or unix:PATH of one that systemd "
                "started; left out corgi-engine-slurm beside this program"),
@@ -107,6 +118,9 @@ int slurm_config_check(const struct slurm_config *config, struct err *err)
     if (config->mode == SLURM_PLACES && config->partitions.count == 0)
         return err_set(err, ERR_INVALID,
                        "slurm.mode is control, and slurm.partitions names none");
+    if (config->report && !config->probe)
+        return err_set(err, ERR_INVALID,
+                       "slurm.report without slurm.probe: who is to report there?");
     return 0;
 }
 

@@ -8,10 +8,15 @@
 #include "engine/slurm/helper_link.h"
 #include "engine/slurm/slurm_control_private.h"
 #include "engine/slurm/slurm_found.h"
+#include "engine/slurm/slurm_job_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of slurm.conf, until it is known. */
+#define USUAL_KILL_WAIT_S   30.0
+#define USUAL_MIN_JOB_AGE_S 300.0
 
 /* ---- the table --------------------------------------------------------------------- */
 
@@ -30,8 +35,14 @@ struct slurm_control *slurm_control_create(const struct slurm_control_options *o
     c->partitions = mem_strdup(options->partitions);
     c->start_s = options->start_s;
     c->sharing = options->sharing;
+    c->probe = options->probe;
+    c->report = options->report;
+    c->report_ca = options->report_ca;
     c->by_job = map_create();
     c->by_id = map_create();
+    c->boot_s = -1;
+    c->kill_wait_s = USUAL_KILL_WAIT_S;
+    c->min_job_age_s = USUAL_MIN_JOB_AGE_S;
     slurm_identity_know(c, options->state_dir);
     return c;
 }
@@ -53,7 +64,16 @@ void slurm_control_destroy(struct slurm_control *c)
     map_destroy(c->by_job);
     map_destroy(c->by_id);
     free(c->partitions);
+    free(c->looked_path);
     free(c);
+}
+
+void slurm_control_conf(struct slurm_control *c, double kill_wait_s, double min_job_age_s,
+                        double boot_s)
+{
+    c->boot_s = boot_s;
+    c->kill_wait_s = kill_wait_s;
+    c->min_job_age_s = min_job_age_s;
 }
 
 static struct slurm_ours *find_job(const struct slurm_control *c, uint64_t job)
@@ -252,6 +272,7 @@ static void note(const struct slurm_control *c, struct slurm_ours *j,
         .there = true,
         .stands = row->stands,
         .held = row->held,
+        .launch_failed = row->launch_failed,
         .depends = row->depends,
         .completing = row->completing,
         .submit_s = row->submit_s,
@@ -273,7 +294,8 @@ static void note(const struct slurm_control *c, struct slurm_ours *j,
     j->who = slurm_ours_who(row->uid, row->name);
     j->submit_s = row->submit_s;
     j->restarts = row->restarts;
-    j->gone_s = 0;
+    j->gone_s = j->blind_s = 0;
+    j->looked_up = false;
 }
 
 void slurm_ours_lose(struct slurm_ours *j)
@@ -282,18 +304,27 @@ void slurm_ours_lose(struct slurm_ours *j)
     j->shown = (struct slurm_shown){0};
 }
 
+static void write_ref(const struct slurm_job_row *row, const char *digest,
+                      char tail[SLURM_TAIL_SIZE], char ref[2 * SLURM_ID_SIZE])
+{
+    struct slurm_ours named = {0};
+
+    str_copy(named.id, sizeof(named.id), row->id);
+    slurm_ours_tail(digest, named.tail);
+    slurm_ours_ref(&named, ref, 2 * SLURM_ID_SIZE);
+    memcpy(tail, named.tail, SLURM_TAIL_SIZE);
+}
+
 /* Slurm waits for us to place it; the daemon gets to know it. */
 static void take_in(struct slurm_control *c, const struct slurm_job_row *row,
                     const char *digest, double now_s)
 {
-    struct slurm_ours named = {0}, *j;
-    char ref[2 * SLURM_ID_SIZE];
+    struct slurm_ours *j;
+    char ref[2 * SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE];
     struct engine_found found;
     uint64_t job = 0;
 
-    str_copy(named.id, sizeof(named.id), row->id);
-    slurm_ours_tail(digest, named.tail);
-    slurm_ours_ref(&named, ref, sizeof(ref));
+    write_ref(row, digest, tail, ref);
     found = slurm_job_found(c->nodes, row, ref);
     found.planned = true;
     found.held = row->depends;
@@ -306,7 +337,7 @@ static void take_in(struct slurm_control *c, const struct slurm_job_row *row,
         return;
     }
     j = add(c, job);
-    memcpy(j->tail, named.tail, sizeof(j->tail));
+    memcpy(j->tail, tail, sizeof(j->tail));
     slurm_ours_name(c, j, row->id);
     j->stage = STAGE_HELD;
     j->told_depends = row->depends;
@@ -323,11 +354,28 @@ static struct slurm_ours *handed_in(const struct slurm_control *c, const char *d
     return *ours ? find_job(c, strtoull(digest + length, NULL, 16)) : NULL;
 }
 
-/* The end of it is in our store, or is being told: Slurm forgot that it ever ran. */
-static void cancel_again(struct slurm_control *c, const struct slurm_job_row *row,
-                         const char *digest)
+/* The number of a job that has ended, by the daemon's store; 0: this one has not. */
+static uint64_t ended_before(const struct slurm_control *c,
+                             const struct slurm_job_row *row, const char *digest,
+                             bool ours)
 {
-    uint64_t job = strtoull(digest + strlen(c->identity), NULL, 16);
+    char ref[2 * SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE];
+    struct engine_found found;
+    uint64_t job = 0;
+
+    write_ref(row, digest, tail, ref);
+    found = slurm_job_found(c->nodes, row, ref);
+    found.number = ours ? strtoull(digest + strlen(c->identity), NULL, 16) : 0;
+    found.ended_out = &job;
+    c->sink.event(c->sink.ctx,
+                  &(struct engine_event){.kind = ENGINE_JOB_FOUND, .found = &found});
+    return job;
+}
+
+/* The end of it is in our store: slurmctld forgot that, or that it ever ran. */
+static void cancel_again(struct slurm_control *c, uint64_t job,
+                         const struct slurm_job_row *row, const char *digest)
+{
     struct slurm_ours *j = add(c, job);
 
     slurm_ours_tail(digest, j->tail);
@@ -353,24 +401,29 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
 {
     char digest[SLURM_DIGEST_SIZE];
     struct slurm_ours *j;
+    uint64_t job = 0;
     bool ours;
 
     if (!is_managed(c, row->partition) || !slurm_mark_digest(row->admin_comment, digest))
         return false;
     if (row->stands >= SLURM_JOB_DONE)
-        return true; /* of the past */
+        return !slurm_job_table_watches(c->watched, row->id); /* else of the past */
     j = handed_in(c, digest, &ours);
     if (j && !j->id[0]) { /* the answer to our order has not come, or never will */
         slurm_ours_name(c, j, row->id);
         note(c, j, row);
         return true;
     }
+    if (!j && !slurm_job_table_watches(c->watched, row->id))
+        job = ended_before(c, row, digest, ours);
+    if (job > 0 && !find_job(c, job)) {
+        cancel_again(c, job, row, digest);
+        return true;
+    }
     if (row->stands != SLURM_JOB_WAITS || !row->held)
         return false; /* it is Slurm's already */
     if (ours && j)
         cancel_first(c, row);
-    else if (ours)
-        cancel_again(c, row, digest);
     else
         take_in(c, row, digest, now_s);
     return true;
@@ -431,6 +484,15 @@ void slurm_control_looked(void *control, double now_s)
     struct slurm_control *c = control;
 
     c->looks++;
+    for (size_t i = 0; i < c->jobs.count; i++) {
+        struct slurm_ours *j = c->jobs.items[i];
+
+        if (j->shown.there || j->gone_s > 0)
+            continue;
+        j->alive_s = c->looked_s;
+        j->blind_s = now_s - c->looked_s;
+    }
     for (size_t i = c->jobs.count; i-- > 0;)
         slurm_judge(c, c->jobs.items[i], now_s);
+    slurm_identity_looked(c, now_s);
 }

@@ -28,7 +28,8 @@ struct slurm_control_options {
                                again */
     bool sharing; /* jobs are handed in without GPUs, and get them or shards at the start
                    */
-    const char *state_dir; /* keeps who we are; NULL: nobody remembers */
+    const char *state_dir;                  /* keeps who we are; NULL: nobody remembers */
+    const char *probe, *report, *report_ca; /* as in slurm_engine_options; borrowed */
 };
 
 /* Nodes, the line and the table of those only watched are borrowed. */
@@ -62,6 +63,11 @@ void slurm_control_ordered(struct slurm_control *control, uint64_t tag,
                            const struct json_value *answer, const char *code,
                            const char *error, double now_s);
 void slurm_control_down(struct slurm_control *control);
+
+/* KillWait and MinJobAge of slurm.conf, and when slurmctld began; nothing is started
+ * before this is known. */
+void slurm_control_conf(struct slurm_control *control, double kill_wait_s,
+                        double min_job_age_s, double boot_s);
 
 /* Send what is due, as far as the line takes it; when it is to be called again at the
  * latest. */

@@ -1,6 +1,6 @@
 /* slurm_control_private.h - the inside of slurm_control.h: slurm_control.c has the
  * operations and the rows, slurm_identity.c what is ours, slurm_judge.c what follows from
- * a look, slurm_placing.c the orders */
+ * a look, slurm_placing.c the orders, slurm_order_members.c what they say */
 #pragma once
 
 #include "base/map.h"
@@ -8,8 +8,12 @@
 #include "engine/slurm/slurm_control.h"
 #include "engine/slurm/slurm_mark.h"
 
-#define NOBODY          UINT64_MAX /* tag of an order that no job of ours waits for */
-#define SLURM_TAIL_SIZE 17         /* the end of a digest, which stands in a ref */
+#define NOBODY UINT64_MAX /* tag of an order that no job of ours waits for */
+/* A slurmctld that was killed and forgot that a job runs kills it some seconds after its
+ * start, which takes KillWait.  Until then slurmd takes a second start of that number for
+ * a mistake, and slurmctld drains the node ("Duplicate jobid"). */
+#define SLURM_FORGOTTEN_S 8.0
+#define SLURM_TAIL_SIZE   17 /* the end of a digest, which stands in a ref */
 
 /* Where it stands, as far as we know. */
 enum slurm_stage {
@@ -30,14 +34,15 @@ enum slurm_wish {
     WISH_HOLD,
     WISH_CANCEL,
     WISH_SIGNAL, /* to checkpoint */
-    WISH_REQUEUE
+    WISH_REQUEUE,
+    WISH_LOOK_UP /* what became of it, in Slurm's own book of ends */
 };
 
 /* What the last look that told of it showed. */
 struct slurm_shown {
     bool there;
     enum slurm_job_stands stands;
-    bool held, depends, completing;
+    bool held, launch_failed, depends, completing;
     double submit_s, start_s, end_s;
     int restarts, exit_status, signal;
     int cpus, num_nodes;
@@ -70,6 +75,7 @@ struct slurm_ours {
     double parked_s;       /* it has had that time, epoch; 0: nobody signalled it;
                               infinite: it may be queued again */
     double began_s;        /* start that was told; 0: none */
+    int ran_restarts;      /* as Slurm counted when it ran last */
     bool stopping;         /* the daemon said so; */
     bool moving;           /* it goes on elsewhere */
     bool holding;          /* it did not begin in time, and was held */
@@ -82,6 +88,9 @@ struct slurm_ours {
     double rest_s;   /* it may be released from then on, epoch */
     long judge_from; /* looks before this one may have begun too early */
     double gone_s;   /* since when Slurm does not show it; 0: it does */
+    double alive_s;  /* the last look before it was gone, epoch; 0: not known */
+    double blind_s;  /* nobody looked for so long before it was gone */
+    bool looked_up;
     struct slurm_shown shown;
 };
 
@@ -92,7 +101,12 @@ struct slurm_control {
     struct engine_sink sink;
     char *partitions;
     double start_s;
+    double kill_wait_s, min_job_age_s; /* Slurm's; 0 of the latter: it forgets nothing */
+    double boot_s;   /* slurmctld began then, epoch; -1: not known yet */
+    double looked_s; /* the last complete look, epoch, also of a daemon before; 0: none */
+    char *looked_path; /* a file of that time; NULL: nobody remembers */
     bool sharing;
+    const char *probe, *report, *report_ca; /* borrowed; NULL: none */
     char identity[SLURM_DIGEST_SIZE]; /* with it begins the digest of what we hand in */
     vec_of(struct slurm_ours *) jobs;
     struct map *by_job, *by_id; /* places in jobs */
@@ -111,6 +125,9 @@ uint64_t slurm_ours_who(uid_t uid, const char *name);
 void slurm_ours_digest(const struct slurm_control *control, uint64_t job,
                        char digest[SLURM_DIGEST_SIZE]);
 
+/* When the last look was: a file's time tells the next daemon. */
+void slurm_identity_looked(struct slurm_control *control, double now_s);
+
 /* slurm_control.c */
 void slurm_ours_name(struct slurm_control *control, struct slurm_ours *job,
                      const char *id); /* "": it has none any more */
@@ -126,6 +143,9 @@ static inline enum slurm_wish slurm_move_wish(const struct slurm_ours *job)
 
 /* slurm_judge.c: a look is complete, what follows for this job?  It may be gone then. */
 void slurm_judge(struct slurm_control *control, struct slurm_ours *job, double now_s);
+/* What Slurm's book of ends says of it (the helper's answer); it is gone then. */
+void slurm_judge_book(struct slurm_control *control, struct slurm_ours *job,
+                      const struct json_value *answer, double now_s);
 /* The attempt is over, if the daemon waits for that; the job is. */
 void slurm_tell_end(const struct slurm_control *control, struct slurm_ours *job,
                     enum engine_end end, double at_s, const char *text);
@@ -134,10 +154,17 @@ void slurm_tell_over(const struct slurm_control *control, const struct slurm_our
 void slurm_tell_entered(const struct slurm_control *control, const struct slurm_ours *job,
                         double now_s);
 
-/* slurm_placing.c: members of orders, without braces; the caller frees.  NULL: the
+/* slurm_order_members.c: members of orders, without braces; the caller frees.  NULL: the
  * devices cannot be asked for, and err says why. */
 char *slurm_submit_members(const struct slurm_control *control,
                            const struct engine_job *job);
 const char *slurm_submit_name(const struct engine_job *job); /* what Slurm calls it */
 char *slurm_place_members(const struct slurm_control *control,
                           const struct slurm_ours *job, struct err *err);
+/* Which GPUs of its nodes it is to have by name, as bits; 0: others on each, or none have
+ * names. */
+uint64_t slurm_ours_pinned(const struct slurm_control *control,
+                           const struct slurm_ours *job);
+/* Does only the mark say how many GPUs it asks for? */
+bool slurm_ours_is_bare(const struct slurm_control *control,
+                        const struct slurm_ours *job);

@@ -48,6 +48,8 @@ static void set_online(struct slurm_engine *e, bool online, const char *why)
 {
     bool told = e->said && e->online == online;
 
+    if (online && !e->online)
+        e->next_conf_s = 0; /* slurmctld may be another one now */
     e->online = online;
     e->said = true;
     str_copy(e->trouble, sizeof(e->trouble), why ? why : "");
@@ -89,6 +91,10 @@ static void take_conf(struct slurm_engine *e, const struct json_value *conf)
                                      json_member_number(conf, "SuspendTime", -1) > 0);
     if (e->power)
         slurm_power_set_meter(e->power, json_member_string(conf, "AcctGatherEnergyType"));
+    if (e->control)
+        slurm_control_conf(e->control, json_member_number(conf, "KillWait", 30),
+                           json_member_number(conf, "MinJobAge", 300),
+                           json_member_number(conf, "BootTime", 0));
     for (size_t i = 0; i < json_value_count(hidden); i++) {
         const char *word = json_value_string(json_value_item(hidden, i));
 
@@ -394,6 +400,9 @@ static void make_control(struct slurm_engine *e)
     struct slurm_control_options how = {.partitions = e->options.partitions,
                                         .start_s = e->options.start_s,
                                         .sharing = e->options.sharing,
+                                        .probe = e->options.probe,
+                                        .report = e->options.report,
+                                        .report_ca = e->options.report_ca,
                                         .state_dir = e->options.state_dir};
 
     if (e->options.mode != SLURM_PLACES)

@@ -28,6 +28,9 @@ struct slurm_engine_options {
     bool sharing;            /* GPUs that have shards are shared; of control */
     const char *cap_program; /* sets power limits; NULL: none are set */
     bool sleep;              /* nodes may be put to sleep; of control */
+    const char *probe;       /* on the nodes: what we hand in runs under it; NULL: not */
+    const char *report;      /* where probes report to; NULL: nowhere */
+    const char *report_ca;   /* on the nodes: whom they trust; NULL: the system's */
 };
 
 /* The keys of `slurm:` in the daemon's config. */
@@ -40,6 +43,7 @@ struct slurm_config {
     struct config_list partitions; /* of char * */
     double start_s;
     char *cap_program;
+    char *probe, *report, *report_ca;
     bool moves, sharing, sleep; /* of control: what it does beside placing */
 };
 extern const struct config_key slurm_config_keys[];

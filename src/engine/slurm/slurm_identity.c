@@ -7,19 +7,50 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#define IDENTITY_FILE "slurm-identity"
-#define IDENTITY_SIZE 48 /* hex digits */
+#define IDENTITY_FILE  "slurm-identity"
+#define IDENTITY_SIZE  48 /* hex digits */
+#define LOOKED_FILE    "slurm-looked"
+#define LOOKED_EVERY_S 5.0
 
 static bool good_identity(const char *text, size_t length)
 {
     return length >= IDENTITY_SIZE &&
            strspn(text, "0123456789abcdef") >= (size_t)IDENTITY_SIZE;
+}
+
+/* ---- when somebody looked last ----------------------------------------------------- */
+
+static void remember_looks(struct slurm_control *c, const char *state_dir)
+{
+    struct stat file;
+
+    c->looked_path = state_dir ? file_join(state_dir, LOOKED_FILE) : NULL;
+    if (c->looked_path && stat(c->looked_path, &file) == 0)
+        c->looked_s = (double)file.st_mtim.tv_sec;
+}
+
+void slurm_identity_looked(struct slurm_control *c, double now_s)
+{
+    int fd = -1;
+
+    if (c->looked_path &&
+        floor(now_s / LOOKED_EVERY_S) > floor(c->looked_s / LOOKED_EVERY_S))
+        fd = open(c->looked_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        futimens(fd, NULL);
+        close(fd);
+    }
+    c->looked_s = now_s;
 }
 
 void slurm_identity_know(struct slurm_control *c, const char *state_dir)
@@ -43,6 +74,7 @@ void slurm_identity_know(struct slurm_control *c, const char *state_dir)
     c->identity[IDENTITY_SIZE] = '\0';
     free(text);
     free(path);
+    remember_looks(c, state_dir);
 }
 
 void slurm_ours_digest(const struct slurm_control *c, uint64_t job,

@@ -149,6 +149,11 @@ void slurm_job_table_adopt(struct slurm_job_table *t, const struct engine_job *j
     e->group = -1;
 }
 
+bool slurm_job_table_watches(const struct slurm_job_table *t, const char *id)
+{
+    return find(t, id) != NULL;
+}
+
 void slurm_job_table_set_keeper(struct slurm_job_table *t, struct slurm_row_keeper keeper)
 {
     t->keeper = keeper;

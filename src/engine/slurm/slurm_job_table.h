@@ -30,6 +30,7 @@ struct slurm_row_keeper {
     void (*looked)(void *ctx, double now_s); /* the look is complete */
     void *ctx;                               /* NULL: there is nobody */
 };
+bool slurm_job_table_watches(const struct slurm_job_table *table, const char *id);
 void slurm_job_table_set_keeper(struct slurm_job_table *table,
                                 struct slurm_row_keeper keeper);
 

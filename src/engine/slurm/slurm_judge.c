@@ -2,6 +2,7 @@
  * slurm_control_private.h */
 #include "engine/slurm/slurm_control_private.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
@@ -16,6 +17,8 @@
 #define GONE_HELD_S                                                                      \
     10.0 /* one that we hand in again: should the first come back, it is                 \
             cancelled */
+/* Nobody looked for so much of MinJobAge: what ended meanwhile may be forgotten. */
+#define BLIND_SHARE 0.8
 /* slurmd refuses to launch a job on a node where it ended within the same second ("Job
  * credential revoked"), and slurmctld then fails the job. */
 #define REST_S 1.1
@@ -154,7 +157,10 @@ static void let_go(struct slurm_control *c, struct slurm_ours *j, double now_s)
 static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     bool element = strchr(j->id, '_') && !j->live;
-    bool again = j->submit && j->stage == STAGE_HELD; /* it cannot have run */
+    /* Within MinJobAge Slurm shows what has ended.  On hold it cannot have run then:
+     * slurmctld forgot it. */
+    bool long_ago = c->min_job_age_s > 0 && j->blind_s > BLIND_SHARE * c->min_job_age_s;
+    bool again = j->submit && j->stage == STAGE_HELD && !long_ago;
 
     if (j->stage == STAGE_ENTERING) {
         if (j->wish == WISH_NOTHING)
@@ -180,6 +186,10 @@ static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double 
         j->gone_s = 0;
         j->wish = WISH_SUBMIT;
         return;
+    } else if (!j->looked_up && j->id[0]) {
+        if (j->wish == WISH_NOTHING)
+            j->wish = WISH_LOOK_UP;
+        return;
     } else {
         slurm_tell_over(c, j, ENGINE_END_UNKNOWN, now_s,
                         "Slurm does not know it any more: it ended while nobody looked, "
@@ -190,9 +200,23 @@ static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double 
 
 /* ---- it waits ---------------------------------------------------------------------- */
 
+/* It is on hold as if it had never been placed: slurmctld forgot that, and it may run. */
+static bool was_forgotten(const struct slurm_ours *j)
+{
+    return slurm_mark_placed(j->shown.comment) != j->attempt ||
+           (j->stage == STAGE_RUNS && j->shown.restarts == j->ran_restarts);
+}
+
+static double rest_s(const struct slurm_control *c, bool forgotten)
+{
+    return forgotten ? SLURM_FORGOTTEN_S + c->kill_wait_s : REST_S;
+}
+
 static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
-    bool others = j->released && !j->holding && !j->stopping;
+    bool forgotten = was_forgotten(j);
+    bool others = j->released && !j->holding && !j->stopping && !forgotten &&
+                  !j->shown.launch_failed;
 
     if (!j->shown.held) {
         if (now_s < j->until_s || j->wish != WISH_NOTHING)
@@ -202,13 +226,14 @@ static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double n
         return;
     }
     j->stage = STAGE_HELD;
-    j->rest_s = now_s + REST_S; /* it may have begun since the last look */
+    j->rest_s = now_s + rest_s(c, forgotten); /* it may have begun since the last look */
     if (j->stopping)
         slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
     else
         slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s,
-                       others ? "held in Slurm before it began"
-                              : "Slurm had no room for it where it was to be");
+                       forgotten ? "slurmctld forgot that it was placed"
+                       : others  ? "held in Slurm before it began"
+                                 : "Slurm had no room for it where it was to be");
     if (others) /* the daemon's hold, until somebody lifts it there */
         tell_held(c, j, true, now_s);
 }
@@ -247,11 +272,11 @@ static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double 
         judge_placed(c, j, now_s);
         break;
     case STAGE_RUNS:
+        j->rest_s = now_s + rest_s(c, was_forgotten(j));
+        j->stage = held ? STAGE_HELD : STAGE_LOOSE;
+        j->wish = held ? WISH_NOTHING : WISH_HOLD; /* unless the daemon knows better: */
         slurm_tell_end(c, j, j->stopping ? ENGINE_END_STOPPED : ENGINE_END_REQUEUED,
                        now_s, j->stopping ? NULL : "Slurm queued it again");
-        j->stage = held ? STAGE_HELD : STAGE_LOOSE;
-        j->wish = held ? WISH_NOTHING : WISH_HOLD;
-        j->rest_s = now_s + REST_S;
         break;
     case STAGE_LOOSE:
         if (held)
@@ -282,6 +307,7 @@ static void judge_running(struct slurm_control *c, struct slurm_ours *j, double 
         break;
     case STAGE_PLACED:
         j->stage = STAGE_RUNS;
+        j->ran_restarts = j->shown.restarts;
         j->holding = false;
         if (j->wish == WISH_HOLD)
             j->wish = WISH_NOTHING;
@@ -333,6 +359,40 @@ static void judge_ended(struct slurm_control *c, struct slurm_ours *j, double no
         slurm_tell_over(c, j, end, at_s, text);
     j->stage = STAGE_ENDED;
     j->wish = WISH_NOTHING;
+}
+
+void slurm_judge_book(struct slurm_control *c, struct slurm_ours *j,
+                      const struct json_value *answer, double now_s)
+{
+    static const struct {
+        const char *state;
+        enum slurm_job_stands stands;
+    } ends[] = {{"COMPLETED", SLURM_JOB_DONE},
+                {"CANCELLED", SLURM_JOB_CANCELLED},
+                {"TIMEOUT", SLURM_JOB_TIMEOUT},
+                {"DEADLINE", SLURM_JOB_TIMEOUT}};
+    const char *state = answer ? json_member_string(answer, "state") : NULL;
+    struct slurm_shown *s = &j->shown;
+
+    j->looked_up = true;
+    if (!state || s->there ||
+        j->who != slurm_ours_who((uid_t)json_member_number(answer, "uid", 0),
+                                 json_member_string(answer, "name")))
+        return; /* the next look calls it unknown */
+    slurm_ours_lose(j);
+    s->stands = SLURM_JOB_FAILED;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (strcmp(state, ends[i].state) == 0)
+            s->stands = ends[i].stands;
+    s->start_s = json_member_number(answer, "start_s", 0);
+    s->end_s = json_member_number(answer, "end_s", 0);
+    s->exit_status = (int)json_member_number(answer, "exit_status", 0);
+    s->signal = (int)json_member_number(answer, "signal", 0);
+    str_copy(s->state, sizeof(s->state), state);
+    log_info("slurm_end_looked_up", LOG_U64("job", j->job), LOG_STR("id", j->id),
+             LOG_STR("state", state));
+    judge_ended(c, j, now_s);
+    slurm_ours_drop(c, j);
 }
 
 void slurm_judge(struct slurm_control *c, struct slurm_ours *j, double now_s)

@@ -4,6 +4,8 @@
 
 #include "base/json.h"
 
+#include <stdlib.h>
+
 #define DIGITS    "0123456789abcdef"
 #define MOST_GPUS 4096
 
@@ -46,6 +48,17 @@ void slurm_mark_attempt(const char *admin_comment, int attempt, struct str *out)
     }
     str_add_bytes(out, admin_comment, (size_t)(ours - admin_comment));
     str_addf(out, SLURM_MARK "%s.%d:%s", digest, attempt, request);
+}
+
+int slurm_mark_placed(const char *admin_comment)
+{
+    const char *ours = admin_comment ? strstr(admin_comment, SLURM_MARK) : NULL;
+    char digest[SLURM_DIGEST_SIZE];
+
+    if (!ours || !slurm_mark_digest(admin_comment, digest))
+        return 0;
+    ours += strlen(SLURM_MARK) + SLURM_DIGEST_SIZE - 1;
+    return *ours == '.' ? atoi(ours + 1) : 0;
 }
 
 /* Behind the object that begins here; a text that is none goes to its end. */

@@ -36,6 +36,9 @@ bool slurm_mark_digest(const char *admin_comment, char digest[SLURM_DIGEST_SIZE]
 /* The same comment with this attempt in the mark; it must have one. */
 void slurm_mark_attempt(const char *admin_comment, int attempt, struct str *out);
 
+/* The attempt in the mark; 0: it was never placed, as far as Slurm knows. */
+int slurm_mark_placed(const char *admin_comment);
+
 /* How many GPUs it asks for by its mark: the plugin has taken them off what Slurm was
  * asked for, see Sharing in docs/slurm.md.  0: the mark does not say. */
 int slurm_mark_gpus(const char *admin_comment);

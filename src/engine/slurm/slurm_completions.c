@@ -1,0 +1,105 @@
+/* slurm_completions.c - corgi-engine-slurm reads the file, and asks here when the
+ * daemon's engine asks what became of a job */
+#include "engine/slurm/slurm_completions.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_LINE 8192
+
+/* Behind " KEY=" of the line; NULL: it has none. */
+static const char *value_of(const char *line, const char *key)
+{
+    const char *at = strstr(line, key);
+
+    return at ? at + strlen(key) : NULL;
+}
+
+static void copy_word(const char *line, const char *key, char *to, size_t size)
+{
+    const char *at = value_of(line, key);
+    size_t length = at ? strcspn(at, " ") : 0;
+
+    length = length < size ? length : size - 1;
+    if (at)
+        memcpy(to, at, length);
+    to[length] = '\0';
+}
+
+/* Local time, as Slurm writes it. */
+static double time_of(const char *line, const char *key)
+{
+    struct tm tm = {.tm_isdst = -1};
+    char word[32];
+
+    copy_word(line, key, word, sizeof(word));
+    if (sscanf(word, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+               &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    return (double)mktime(&tm);
+}
+
+/* A name may have blanks in it: it goes as far as what follows it. */
+static void copy_name(const char *line, char *to, size_t size)
+{
+    const char *at = value_of(line, " Name="),
+               *end = at ? strstr(at, " JobState=") : NULL;
+    size_t length = end ? (size_t)(end - at) : 0;
+
+    length = length < size ? length : size - 1;
+    if (end)
+        memcpy(to, at, length);
+    to[length] = '\0';
+}
+
+static void read_line(const char *line, struct slurm_completion *c)
+{
+    const char *uid = value_of(line, " UserId="), *exit = value_of(line, " ExitCode=");
+
+    *c = (struct slurm_completion){.start_s = time_of(line, " StartTime="),
+                                   .end_s = time_of(line, " EndTime=")};
+    uid = uid ? strchr(uid, '(') : NULL;
+    c->uid = uid ? (unsigned)strtoul(uid + 1, NULL, 10) : (unsigned)-1;
+    copy_name(line, c->name, sizeof(c->name));
+    copy_word(line, " JobState=", c->state, sizeof(c->state));
+    if (exit)
+        sscanf(exit, "%d:%d", &c->exit_status, &c->signal);
+}
+
+bool slurm_completion_find(const char *text, size_t length, const char *job,
+                           double since_s, struct slurm_completion *found)
+{
+    const char *end = text + length;
+    struct slurm_completion last = {0};
+    struct str begins = {0};
+    char line[MOST_LINE];
+
+    str_addf(&begins, "JobId=%s ", job);
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        size_t bytes = (size_t)((newline ? newline : end) - text);
+        struct slurm_completion read;
+
+        if (bytes < sizeof(line) && bytes > begins.length &&
+            memcmp(text, begins.text, begins.length) == 0) {
+            memcpy(line, text, bytes);
+            line[bytes] = '\0';
+            read_line(line, &read);
+            if (read.end_s >= since_s)
+                last = read;
+        }
+        text += bytes + 1;
+    }
+    str_fini(&begins);
+    if (!last.state[0] || strcmp(last.state, "REQUEUED") == 0 ||
+        strcmp(last.state, "PENDING") == 0)
+        return false;
+    *found = last;
+    return true;
+}

@@ -1,0 +1,71 @@
+/* test_slurm_completions.c - what became of a job that Slurm has forgotten */
+#include "support/test.h"
+
+#include "engine/slurm/slurm_completions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LINE(id, name, state, end, exit)                                                 \
+    "JobId=" id " UserId=ada(1000) GroupId=ada(1000) Name=" name " JobState=" state      \
+    " Partition=main TimeLimit=60 StartTime=2026-11-18T13:00:58 EndTime=" end            \
+    " NodeList=node3 NodeCnt=1 ProcCnt=1 WorkDir=/home/ada ReservationName= Tres=cpu=1 " \
+    "Account= QOS= SubmitTime=2026-11-18T13:00:57 DerivedExitCode=0:0 ExitCode=" exit    \
+    " \n"
+
+static bool find(const char *text, const char *job, double since_s,
+                 struct slurm_completion *found)
+{
+    return slurm_completion_find(text, strlen(text), job, since_s, found);
+}
+
+static void the_end_of_a_job_is_found(void **state)
+{
+    static const char text[] = LINE("17", "other", "FAILED", "2026-11-18T13:01:01", "1:0")
+        LINE("7", "JobState=X b", "COMPLETED", "2026-11-18T13:01:03", "0:0")
+            LINE("8", "c", "FAILED", "2026-11-18T13:02:03", "7:9");
+    struct slurm_completion found;
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    assert_true(find(text, "7", 0, &found));
+    assert_int_equal(found.uid, 1000);
+    assert_string_equal(found.state, "COMPLETED");
+    assert_true(found.end_s == 1795006863);
+    assert_true(found.start_s == 1795006858);
+    assert_true(find(text, "8", 1795006900, &found));
+    assert_int_equal(found.exit_status, 7);
+    assert_int_equal(found.signal, 9);
+    assert_string_equal(found.name, "c");
+    assert_false(find(text, "9", 0, &found));
+    assert_false(find(text, "7", 1795006864, &found)); /* of a number's life before */
+    assert_false(find(text + 30, "17", 0, &found));    /* the rest of a line */
+}
+
+static void the_last_line_counts_unless_it_was_queued_again(void **state)
+{
+    static const char again[] = LINE("7", "a", "COMPLETED", "2026-11-18T13:01:03", "0:0")
+        LINE("7", "a", "REQUEUED", "2026-11-18T13:02:03", "0:0");
+    static const char ended[] = LINE("7", "a", "NODE_FAIL", "2026-11-18T13:01:03", "0:0")
+        LINE("7", "a", "CANCELLED", "2026-11-18T13:02:03", "0:15");
+    struct slurm_completion found;
+
+    (void)state;
+    assert_false(find(again, "7", 0, &found));
+    assert_true(find(ended, "7", 0, &found));
+    assert_string_equal(found.state, "CANCELLED");
+    assert_false(find("JobId=7 ", "7", 0, &found));
+    assert_false(find("", "7", 0, &found));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_job_is_found),
+        cmocka_unit_test(the_last_line_counts_unless_it_was_queued_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
