@@ -166,14 +166,19 @@ static void compare(struct store *store, const struct mark_record *found, uint64
 }
 
 /* After a loss, or a power cut that may have hidden one, numbers go on above all that may
- * have been told to anybody. */
-static void number_above(struct store *store, const struct mark_record *found)
+ * have been told to anybody, and never fall below that again. */
+static void number_above(struct store *store, const struct mark_record *found,
+                         uint64_t least[STORE_SEQUENCE_COUNT])
 {
     bool exact = !store->shortened[0] && (found->closed || found->same_boot);
 
-    for (int i = 0; !exact && i < STORE_SEQUENCE_COUNT; i++)
-        if (found->reserved[i] > 0)
-            store_raise_id(store, (enum store_sequence)i, found->reserved[i] - 1);
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
+        least[i] = found->least[i];
+        if (!exact && found->reserved[i] > least[i])
+            least[i] = found->reserved[i];
+        if (least[i] > 0)
+            store_raise_id(store, (enum store_sequence)i, least[i] - 1);
+    }
 }
 
 static int open_mark(struct store *store, struct err *err)
@@ -185,11 +190,11 @@ static int open_mark(struct store *store, struct err *err)
         mark_open(&store->mark, store->path, &found, err) < 0)
         return -1;
     compare(store, &found, id);
-    number_above(store, &found);
+    store->mark.now = (struct mark_record){.store = id, .commit = store->commit};
+    number_above(store, &found, store->mark.now.least);
     if (store->shortened[0])
         log_warn("store_shortened", LOG_STR("why", store->shortened),
                  LOG_U64("next_job", atomic_load(&store->next[STORE_JOB_ID])));
-    store->mark.now = (struct mark_record){.store = id, .commit = store->commit};
     store_reserve(store);
     return 0;
 }

@@ -42,16 +42,30 @@ static uint64_t number_of(const char *line, const char *name)
     return number;
 }
 
-static void numbered(char *name, size_t size, int sequence)
+/* The numbers of all sequences, each under its own name. */
+static void read_numbers(const char *line, const char *word,
+                         uint64_t numbers[STORE_SEQUENCE_COUNT])
 {
-    snprintf(name, size, "next%d", sequence);
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "%s%d", word, i);
+        numbers[i] = number_of(line, name);
+    }
+}
+
+static void add_numbers(struct str *line, const char *word,
+                        const uint64_t numbers[STORE_SEQUENCE_COUNT])
+{
+    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++)
+        str_addf(line, " %s%d=%llu", word, i, (unsigned long long)numbers[i]);
 }
 
 /* False: damaged, or of a form this program does not know. */
 static bool parse(const struct store_mark *mark, char *line, struct mark_record *record)
 {
     char *sum = strstr(line, " sum=");
-    char boot[64], name[16];
+    char boot[64];
 
     if (!str_starts(line, FORM) || !sum)
         return false;
@@ -60,10 +74,8 @@ static bool parse(const struct store_mark *mark, char *line, struct mark_record 
     *record = (struct mark_record){.store = number_of(line, "store"),
                                    .commit = number_of(line, "commit"),
                                    .closed = number_of(line, "closed") != 0};
-    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
-        numbered(name, sizeof(name), i);
-        record->reserved[i] = number_of(line, name);
-    }
+    read_numbers(line, "next", record->reserved);
+    read_numbers(line, "least", record->least);
     snprintf(boot, sizeof(boot), " boot=%s ", mark->boot);
     record->same_boot = strstr(line, boot) != NULL;
     return true;
@@ -73,15 +85,12 @@ static void format(const struct store_mark *mark, char line[RECORD_BYTES])
 {
     const struct mark_record *r = &mark->now;
     struct str text = {0};
-    char name[16];
 
     str_addf(&text, FORM "store=%llu commit=%llu closed=%d boot=%s",
              (unsigned long long)r->store, (unsigned long long)r->commit, r->closed,
              mark->boot);
-    for (int i = 0; i < STORE_SEQUENCE_COUNT; i++) {
-        numbered(name, sizeof(name), i);
-        str_addf(&text, " %s=%llu", name, (unsigned long long)r->reserved[i]);
-    }
+    add_numbers(&text, "next", r->reserved);
+    add_numbers(&text, "least", r->least);
     str_addf(&text, " sum=%llu", (unsigned long long)hash_bytes(text.text, text.length));
     memset(line, ' ', RECORD_BYTES);
     memcpy(line, text.text, text.length < RECORD_BYTES ? text.length : RECORD_BYTES - 1);

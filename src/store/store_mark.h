@@ -7,7 +7,9 @@
  *
  * The transaction is noted after each commit without a sync: it survives a kill, and
  * after a power cut it is too low but never too high, as the commit was synced before.
- * Numbers are reserved in blocks, synced before the first of a block is told.
+ * Numbers are reserved in blocks, synced before the first of a block is told.  Where they
+ * began after a loss is kept for good: the store may be killed before it has a row that
+ * says so, and by then nothing is missing any more.
  *
  * It belongs to the thread that writes. */
 #pragma once
@@ -24,6 +26,7 @@ struct mark_record {
     bool closed;     /* store_close() was the last to write: reserved is exact */
     bool same_boot;  /* no power cut since: commit is exact */
     uint64_t reserved[STORE_SEQUENCE_COUNT];
+    uint64_t least[STORE_SEQUENCE_COUNT]; /* numbers of lost rows lie below; 0: none is */
 };
 
 struct store_mark {

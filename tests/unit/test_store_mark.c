@@ -112,6 +112,25 @@ CASE(a_backup_put_back_is_noticed)
     assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 6);
 }
 
+/* Killed before it had a row with a number above: nothing is missing then, and the store
+ * itself knows nothing of what was given before. */
+CASE(numbers_stay_above_a_loss_after_a_kill)
+{
+    char copy[128];
+
+    snprintf(copy, sizeof(copy), "%s/copy.db", f.dir);
+    put_jobs(&f, 2);
+    assert_int_equal(store_backup(f.path, copy, false, &f.err), 0);
+    put_jobs(&f, 3);
+    fixture_close(&f);
+    assert_int_equal(rename(copy, f.path), 0);
+    for (int life = 0; life < 3; life++)
+        killed_after(0);
+    assert_int_equal(fixture_open(&f), 0);
+    assert_null(store_shortened(f.store));
+    assert_int_equal(store_take_id(f.store, STORE_JOB_ID), 6);
+}
+
 CASE(another_store_is_noticed)
 {
     put_jobs(&f, 2);
@@ -172,6 +191,7 @@ int main(void)
         TEST(a_log_that_is_gone_is_missed),
         TEST(a_log_that_was_cut_is_missed),
         TEST(a_backup_put_back_is_noticed),
+        TEST(numbers_stay_above_a_loss_after_a_kill),
         TEST(another_store_is_noticed),
         TEST(a_damaged_mark_is_not_believed),
         TEST(numbers_skip_ahead_after_a_power_cut),
