@@ -26,12 +26,15 @@ static const double stranger[PAIR_KINDS][BLEND_COUNTS][BLEND_EXPERTS] = {
 static const double sibling[BLEND_COUNTS][BLEND_EXPERTS] = {
     {0.65, 0, 0.35, 0, 0}, {0.7, 0, 0.3, 0, 0}, {0.8, 0, 0.2, 0, 0}, {0.9, 0, 0.1, 0, 0}};
 
-/* Share of the variance by which the best point lies below the mean, up to a variance.  A
- * job's own speeds stray further downwards than upwards, all of them together when its
+/* A job's own speeds stray further downwards than upwards, all of them together when its
  * rate alone was measured too high; what it does to others does not. */
-static const struct {
-    double share, var_max;
-} point_shift[PAIR_KINDS] = {[PAIR_OWN] = {0.45, 0.6}, [PAIR_EFFECT] = {0.3, 0.3}};
+static const struct blend_shift usual_shift[PAIR_KINDS] = {
+    [PAIR_OWN] = {0.45, 0.6}, [PAIR_EFFECT] = {0.3, 0.3}};
+
+/* Of a new family's job that runs this much further below others than rows usually stray,
+ * all experts say too much: the share grows with it, up to a most. */
+#define BELOW_ODD  4.0
+#define BELOW_MOST 1.5
 
 /* The place of a count among blend_counts, and how far it is on the way to the next. */
 static int place_of(int measured, double *rest)
@@ -66,8 +69,17 @@ struct blend_weights blend_weights_at(const struct blend_place *at, unsigned wit
     return w;
 }
 
+struct blend_shift blend_shift_at(const struct blend_place *at)
+{
+    struct blend_shift shift = usual_shift[at->kind];
+
+    if (at->kind == PAIR_OWN && !at->sibling && at->below > BELOW_ODD)
+        shift.share = fmin(shift.share * at->below / BELOW_ODD, BELOW_MOST);
+    return shift;
+}
+
 struct blend_belief blend_mix(const struct blend_said *said,
-                              const struct blend_weights *w, enum pair_kind kind)
+                              const struct blend_weights *w, struct blend_shift shift)
 {
     double mean = 0, var = 0;
 
@@ -80,7 +92,7 @@ struct blend_belief blend_mix(const struct blend_said *said,
         if (w->of[e] > 0)
             var += w->of[e] * (said->by[e].sd * said->by[e].sd + away * away);
     }
-    mean -= point_shift[kind].share * fmin(var, point_shift[kind].var_max);
+    mean -= shift.share * fmin(var, shift.var_max);
     return (struct blend_belief){mean, sqrt(var)};
 }
 

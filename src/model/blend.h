@@ -33,6 +33,7 @@ struct blend_place {
     enum pair_kind kind;
     int measured; /* measurements of the job beside others */
     bool sibling;
+    double below; /* pair_moments_below() of the job, 1: nothing odd */
 };
 
 struct blend_weights {
@@ -42,10 +43,17 @@ struct blend_weights {
 /* without: bits of experts that are left out; the others share their weight. */
 struct blend_weights blend_weights_at(const struct blend_place *at, unsigned without);
 
-/* Of a cell of this kind.  mean is the point with the least relative error, below the
- * mean of the log: an error upwards counts more. */
+/* Relative error punishes a guess above the truth more: the best point lies below the
+ * mean of the log by a share of the variance, up to a variance. */
+struct blend_shift {
+    double share, var_max;
+};
+struct blend_shift blend_shift_at(const struct blend_place *at);
+
+/* mean is the point with the least relative error. */
 struct blend_belief blend_mix(const struct blend_said *said,
-                              const struct blend_weights *weights, enum pair_kind kind);
+                              const struct blend_weights *weights,
+                              struct blend_shift shift);
 
 /* ------------------------------------------------------------------------------------ */
 

@@ -254,7 +254,7 @@ static void choose_widths(struct pairs *p, uint64_t seed)
     for (int kind = 0; kind < PAIR_KINDS; kind++)
         for (int c = 0; c < BLEND_COUNTS; c++)
             for (int s = 0; s < 2; s++) {
-                struct blend_place at = {(enum pair_kind)kind, blend_counts[c], s};
+                struct blend_place at = {(enum pair_kind)kind, blend_counts[c], s, 1};
                 misses_of *m = &r.misses[kind][c][s];
 
                 if (m->count >= MISSES_MIN)

@@ -178,6 +178,31 @@ static int factor_shown(const struct pair_sight *v, const double *seen, double o
  * job: then what its row has in common is believed to vary as much as is seen. */
 #define ODD_MOST 25.0
 
+double pair_moments_below(const struct pair_sight *v)
+{
+    double factor[PAIR_SHOWN_MAX * PAIR_SHOWN_MAX], white[PAIR_SHOWN_MAX], sum = 0;
+    int own[PAIR_SHOWN_MAX];
+    size_t n = 0;
+
+    for (int o = 0; o < v->shown; o++)
+        if (v->shown_cells[o] < v->gpus * v->jobs) { /* own speeds come first */
+            own[n] = v->shown_cells[o];
+            white[n++] = v->shown_error[o];
+            sum += v->shown_error[o];
+        }
+    if (n == 0 || sum >= 0)
+        return 1;
+    for (size_t a = 0; a < n; a++) {
+        for (size_t b = 0; b < n; b++)
+            factor[a * n + b] = by_type(v, own[a], own[b], 1);
+        factor[a * n + a] = (1 + NOISE_SHARE) * factor[a * n + a] + NOISE_VAR;
+    }
+    if (dense_cholesky(factor, n, n) < 0)
+        return 1;
+    dense_solve(factor, n, n, false, white, 1);
+    return fmin(fmax(dense_dot(white, white, n) / (double)n, 1), ODD_MOST);
+}
+
 static double oddity(const struct pair_sight *v, const double *seen, double *factor)
 {
     size_t shown = (size_t)v->shown;

@@ -104,6 +104,11 @@ void pair_moments_fill(struct pair_sight *view);
 /* What a residual of a cell is expected to vary by while nothing is shown. */
 double pair_moments_var(const struct pair_sight *view, int cell);
 
+/* How many times further below its columns a job runs than rows usually stray, by the own
+ * speeds that are shown (a ratio of variances, 1 at least); 1 also where it runs above
+ * them.  Such a job's rate alone was measured too high, or nothing like it is known. */
+double pair_moments_below(const struct pair_sight *view);
+
 /* How what is shown corrects `count` cells: weights (count, shown), and the variance left
  * (count), of residuals that vary as rows of the catalogue do. */
 void pair_moments_update(const struct pair_sight *view, const int *cells, size_t count,

@@ -127,8 +127,8 @@ void pairs_ask_experts(const struct pairs *pairs, const struct pair_sight *view,
 bool pairs_trusts_fit(const struct pair_sight *view);
 
 struct pairs_mix { /* who is believed how much of cells of one kind, and how wide */
-    enum pair_kind kind;
     struct blend_weights weights;
+    struct blend_shift shift;
     double half;
 };
 struct pairs_mix pairs_mix_of(const struct pairs *pairs, const struct pair_sight *view,

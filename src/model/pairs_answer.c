@@ -50,7 +50,7 @@ static struct blend_place place_of(const struct pair_sight *v, enum pair_kind ki
 {
     int own = v->measured[PAIR_OWN], effect = v->measured[PAIR_EFFECT];
 
-    return (struct blend_place){kind, own > effect ? own : effect, v->sibling};
+    return (struct blend_place){kind, own > effect ? own : effect, v->sibling, 1};
 }
 
 /* Measurements of a new family's job from which on the fit is better than the start. */
@@ -102,16 +102,17 @@ struct pairs_mix pairs_mix_of(const struct pairs *p, const struct pair_sight *v,
 {
     struct blend_place at = place_of(v, kind);
 
+    if (!v->sibling && !p->initial_only)
+        at.below = pair_moments_below(v);
     return (struct pairs_mix){
-        kind,
         blend_weights_at(&at, p->initial_only ? ~(1u << BLEND_NETWORK) : p->without),
-        blend_width_at(&p->widths, &at)};
+        blend_shift_at(&at), blend_width_at(&p->widths, &at)};
 }
 
 struct pairs_guess pairs_guess_of(const struct pairs_mix *mix,
                                   const struct blend_said *said, struct blend_belief *raw)
 {
-    struct blend_belief b = blend_mix(said, &mix->weights, mix->kind);
+    struct blend_belief b = blend_mix(said, &mix->weights, mix->shift);
 
     if (raw)
         *raw = b;

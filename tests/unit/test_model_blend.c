@@ -17,7 +17,7 @@ static void weights_are_one_together_whatever_the_cell_is(void **state)
         for (int measured = 0; measured < 40; measured++)
             for (int sibling = 0; sibling < 2; sibling++)
                 for (unsigned without = 0; without + 1 < 1u << BLEND_EXPERTS; without++) {
-                    struct blend_place at = {kind, measured, sibling};
+                    struct blend_place at = {kind, measured, sibling, 1};
                     struct blend_weights w = blend_weights_at(&at, without);
                     double sum = 0;
 
@@ -38,7 +38,7 @@ static void the_core_gains_with_every_measurement(void **state)
         double before = 0;
 
         for (int measured = 0; measured < 30; measured++) {
-            struct blend_place at = {kind, measured, false};
+            struct blend_place at = {kind, measured, false, 1};
             double core = blend_weights_at(&at, 0).of[BLEND_CORE];
 
             assert_true(core >= before);
@@ -53,10 +53,16 @@ static void a_mix_is_less_sure_where_experts_differ(void **state)
     struct blend_said same = {{{-0.5, 0.1}, {0, 0}, {-0.5, 0.1}, {0, 0}, {0, 0}}};
     struct blend_said apart = {{{-0.2, 0.1}, {0, 0}, {-0.8, 0.1}, {0, 0}, {0, 0}}};
 
+    struct blend_shift shift[PAIR_KINDS];
+
     (void)state;
     for (int kind = 0; kind < PAIR_KINDS; kind++) {
-        struct blend_belief a = blend_mix(&same, &half, kind);
-        struct blend_belief b = blend_mix(&apart, &half, kind);
+        struct blend_place at = {kind, 1, false, 1};
+        struct blend_belief a, b;
+
+        shift[kind] = blend_shift_at(&at);
+        a = blend_mix(&same, &half, shift[kind]);
+        b = blend_mix(&apart, &half, shift[kind]);
 
         assert_true(fabs(a.sd - 0.1) < 1e-12);
         assert_true(fabs(b.sd - sqrt(0.01 + 0.09)) < 1e-12);
@@ -65,15 +71,33 @@ static void a_mix_is_less_sure_where_experts_differ(void **state)
         assert_true(a.mean < -0.5 && b.mean < a.mean);
     }
     /* Own speeds stray further downwards. */
-    assert_true(blend_mix(&apart, &half, PAIR_OWN).mean <
-                blend_mix(&apart, &half, PAIR_EFFECT).mean);
+    assert_true(blend_mix(&apart, &half, shift[PAIR_OWN]).mean <
+                blend_mix(&apart, &half, shift[PAIR_EFFECT]).mean);
 }
 
-static const struct blend_place fitted = {PAIR_OWN, 10, false};
+/* A new family's job far below all known ones is guessed lower; where a sibling is known,
+ * that one tells, and effects do not follow from own speeds. */
+static void the_point_of_an_odd_row_lies_lower(void **state)
+{
+    struct blend_place usual = {PAIR_OWN, 1, false, 1}, odd = {PAIR_OWN, 1, false, 9};
+    struct blend_place most = {PAIR_OWN, 1, false, 1000};
+    struct blend_place known = {PAIR_OWN, 1, true, 9};
+    struct blend_place effect = {PAIR_EFFECT, 1, false, 9};
+    double share = blend_shift_at(&usual).share;
+
+    (void)state;
+    assert_true(blend_shift_at(&odd).share > 2 * share);
+    assert_true(blend_shift_at(&most).share > blend_shift_at(&odd).share);
+    assert_true(blend_shift_at(&most).share < 2);
+    assert_true(blend_shift_at(&known).share <= share);
+    assert_true(blend_shift_at(&effect).share < share);
+}
+
+static const struct blend_place fitted = {PAIR_OWN, 10, false, 1};
 
 static void widths_hold_nine_tenths_of_new_errors(void **state)
 {
-    static const struct blend_place strange = {PAIR_OWN, 0, false};
+    static const struct blend_place strange = {PAIR_OWN, 0, false, 1};
     struct blend_miss misses[MISSES];
     struct rng rng;
     double width;
@@ -119,6 +143,7 @@ int main(void)
         cmocka_unit_test(weights_are_one_together_whatever_the_cell_is),
         cmocka_unit_test(the_core_gains_with_every_measurement),
         cmocka_unit_test(a_mix_is_less_sure_where_experts_differ),
+        cmocka_unit_test(the_point_of_an_odd_row_lies_lower),
         cmocka_unit_test(widths_hold_nine_tenths_of_new_errors),
         cmocka_unit_test(a_large_family_does_not_outvote_the_others),
     };

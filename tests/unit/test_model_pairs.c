@@ -177,6 +177,31 @@ static void a_game_answers_as_measuring_does(void **state)
     }
 }
 
+/* A new family's job that was measured far below its column: how far is noticed, and one
+ * above is not taken for odd. */
+static void a_row_far_below_the_others_is_noticed(void **state)
+{
+    struct cell seen = {NEW, 0, 2};
+
+    (void)state;
+    for (int d = -1; d <= 1; d++) {
+        struct pairs *p = without_new();
+        struct pair_catalogue from;
+        struct pair_sight *v;
+
+        pairs_put(p, seen, fmin(value_of(3, 2, 0) + 2.0 * d, 0), 0);
+        pairs_settle(p);
+        from = pairs_catalogue(p, NULL);
+        v = pair_view_create(&from, NEW, NULL);
+        if (d < 0)
+            assert_true(pair_moments_below(v) > 4);
+        else
+            assert_true(pair_moments_below(v) < 2);
+        pair_view_destroy(v);
+        pairs_destroy(p);
+    }
+}
+
 /* Widths come from games with jobs as if they had not been measured: they must not know
  * anything of them. */
 static void a_job_held_out_was_never_measured(void **state)
@@ -304,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_job_is_like_those_of_which_the_same_was_counted),
         cmocka_unit_test(a_game_answers_as_measuring_does),
+        cmocka_unit_test(a_row_far_below_the_others_is_noticed),
         cmocka_unit_test(a_job_held_out_was_never_measured),
         cmocka_unit_test(rows_are_the_cells_of_the_less_known_job),
         cmocka_unit_test(of_too_many_those_that_tell_least_go),
