@@ -162,6 +162,43 @@ END
     within 300 told failed "Slurm does not know it any more: it ended while nobody looked"
 }
 
+@test "beside a real Slurm: answers cut, huge, late, of another version for a minute, and the record is right" {
+    slurm_needed
+    local jobs=0 end
+    LAB_STARTED=1
+    EXTRA="MinJobAge=600" slurm_start
+    advisor_folder "helper: $BATS_TEST_TMPDIR/helper"
+    sed -i 's/within: 3s/within: 2s/' "$CORGID_DIR/c.yaml"
+    cat > "$BATS_TEST_TMPDIR/helper" << END
+#!/bin/sh
+exec python3 $BATS_TEST_DIRNAME/../support/harmed_helper.py --seed 3 --until $CORGID_DIR/healed $CORGI_BIN/corgi-engine-slurm "\$@"
+END
+    chmod 755 "$BATS_TEST_TMPDIR/helper"
+    touch "$CORGID_DIR/healed"
+    corgid_start
+    within 50 is_online
+    rm "$CORGID_DIR/healed"
+    end=$((SECONDS + 60))
+    while [ $SECONDS -lt $end ]; do
+        batch $((1 + RANDOM % 3)) --gres=gpu:1 > /dev/null
+        batch 1 --gres=shard:1 > /dev/null
+        jobs=$((jobs + 2))
+        [ "$(api_status GET /v1/summary '' --max-time 2)" = 200 ] # it answers throughout
+        sleep 1
+    done
+    kill -0 "$CORGID_PID"
+    touch "$CORGID_DIR/healed"
+    within 600 queue_is_empty
+    within 600 record_is_complete
+    within 300 is_online
+    grep -o . "$CORGID_DIR/healed.done" | sort | uniq -c | tr '\n' ' '
+    [ "$(grep -o . "$CORGID_DIR/healed.done" | sort -u | wc -l)" -ge 5 ] # nearly every kind of harm
+    : > "$SLURM_LAB/ran"
+    record_is_right
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs")" -ge "$jobs" ]
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs where reason like '%does not know%'")" = 0 ]
+}
+
 @test "a cluster that grows by four nodes and loses two is planned with at once" {
     slurm_needed
     LAB_STARTED=1
