@@ -47,17 +47,22 @@ def hosts(text):
 
 
 def slurm_says(path, ids):
-    ends = collections.defaultdict(list)
+    ends, failures = collections.defaultdict(list), set()
     for line in open(path):
         word = dict(re.findall(r"(\w+)=(\S*)", line))
         if word["Name"] == "cpu" or word["JobState"] in ("PENDING", "REQUEUED"):
             continue
         start = seconds(word["StartTime"])
         names = hosts(word["NodeList"])
+        if word["JobState"] == "NODE_FAIL":
+            failures.add((ids.get(word["JobId"], word["JobId"]), seconds(word["SubmitTime"]),
+                          seconds(word["EndTime"])))
         ends[ids.get(word["JobId"], word["JobId"]), seconds(word["SubmitTime"])].append(
             (STATES.get(word["JobState"], word["JobState"]), start if names else None,
              seconds(word["EndTime"]), names))
-    return ends
+    # a node failed and Slurm queued the job again: the same one, submitted anew in that second
+    again = [(name, first, later) for name, first, later in failures if (name, later) in ends]
+    return ends, again
 
 
 def store_says(path):
@@ -113,7 +118,12 @@ def main():
             name, number, node, gpus = (line.split() + [""])[:4]
             ran[name].add((node, gpus))
             ids[number] = name
-    ends, (jobs, twice) = slurm_says(args.jobcomp, ids), store_says(args.store)
+    (ends, again), (jobs, twice) = slurm_says(args.jobcomp, ids), store_says(args.store)
+    for name, first, later in sorted(again, key=lambda a: a[2]):
+        if (name, first) in jobs:  # it was known to have ended: what came then is another run
+            continue
+        ends[name, later] += [end for end in ends.pop((name, first))
+                              if end[0] != "failed" or end[2] != later]
     wrong = forgotten = unseen = 0
 
     def differs(key, what):

@@ -208,6 +208,21 @@ static void a_requeue_in_two_steps_is_the_same_job(void **state)
     lab_destroy(lab);
 }
 
+/* A slurmctld that was killed goes back to the time and the count of before. */
+static void a_requeue_that_slurm_forgot_is_the_same_job(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    show(lab, JOB("7", "pending", "100", "0", ""));
+    show(lab, JOB("7", "pending", "105", "1", ""));
+    show(lab, JOB("7", "pending", "100", "0", ""));
+    show(lab, JOB("7", "completed", "100", "0", ON_A1 ",\"end_s\":150"));
+    told(lab, "found 7@100+0 gpus=1\nchanged 1 free\nchanged 1 free\n"
+              "started 1 at 110 on 1\nended 1 done at 150\n");
+    lab_destroy(lab);
+}
+
 static void an_id_that_came_to_somebody_else_is_another_job(void **state)
 {
     struct lab *lab = lab_create(NULL);
@@ -491,6 +506,7 @@ int main(void)
         cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
         cmocka_unit_test(slurms_own_requeue_is_the_same_job),
         cmocka_unit_test(a_requeue_in_two_steps_is_the_same_job),
+        cmocka_unit_test(a_requeue_that_slurm_forgot_is_the_same_job),
         cmocka_unit_test(an_id_that_came_to_somebody_else_is_another_job),
         cmocka_unit_test(an_end_that_was_told_stays),
         cmocka_unit_test(a_job_that_slurm_forgot_has_an_unknown_end),

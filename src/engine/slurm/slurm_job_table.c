@@ -248,14 +248,17 @@ static void tell_ended(const struct slurm_job_table *t, uint64_t job, enum engin
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* A job that came to a number anew has never been queued again.  Slurm counts the restart
- * and changes the time in two steps, so the count may be known before. */
+/* A job that came to a number anew has never been queued again, and comes later.  Slurm
+ * counts the restart and changes the time in two steps, so the count may be known before.
+ * A slurmctld that was killed may have forgotten a restart, with its time. */
 static bool same_job(const struct slurm_job_entry *e, const struct slurm_job_row *row)
 {
     if (e->submit_s == row->submit_s)
         return true;
-    return e->told != TOLD_ENDED && row->submit_s > e->submit_s && row->restarts > 0 &&
-           row->restarts >= e->restarts;
+    if (e->told == TOLD_ENDED)
+        return false;
+    return row->submit_s > e->submit_s ? row->restarts > 0 && row->restarts >= e->restarts
+                                       : row->restarts < e->restarts;
 }
 
 /* An element of an array that waits: cancelled ones leave nothing behind. */
