@@ -6,7 +6,8 @@
 # A real Slurm on this machine gets an array of jobs on GPUs; when the daemon has found them
 # all, processor time of corgid and of its helper is read over some time in which jobs come
 # and go.  Prints the share of one core of each, with the daemon's settings as they are, and how
-# long rounds of planning took by the clock.
+# long rounds of planning took by the clock; then, over as much time again, the processor time
+# that rounds took of the planning thread, which is what `corgi bench plan` measures.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 nodes=64 jobs=2000 seconds=60 bin=$here/../build/release/bin
@@ -78,3 +79,24 @@ ask /metrics | awk '/^corgi_decision_duration_seconds/ {
     for (i = 1; i < n && below[i] < 0.99 * count; i++) {}
     if (count) printf "%d rounds: mean %.1f ms, 99 %% of them within %s s\n", count, 1000 * sum / count, bound[i]
 }'
+
+planning() { # nanoseconds the planning thread has run
+    local task
+    for task in /proc/"$pid"/task/*; do
+        [ "$(cat "$task/comm")" != planning ] || awk '{ print $1 }' "$task/schedstat"
+    done
+}
+
+rounds() {
+    ask /metrics | awk '/^corgi_decision_duration_seconds_count/ { print $2 }'
+}
+
+end=$((SECONDS + seconds)) count=$(rounds) ran=$(planning)
+while [ $SECONDS -lt $end ]; do
+    sleep 0.5
+    now=$(rounds) ns=$(planning)
+    [ "$now" = "$count" ] || awk -v ns=$((ns - ran)) -v n=$((now - count)) 'BEGIN { for (i = 0; i < n; i++) print ns / n / 1e6 }'
+    [ "$now" = "$count" ] || count=$now ran=$ns
+done | sort -g | awk '{ ms[NR] = $1 } END {
+    if (NR) printf "%d rounds took of a processor: median %.1f ms, 99 %% %.1f ms, longest %.1f ms\n",
+        NR, ms[int((NR + 1) / 2)], ms[int(0.99 * NR + 0.999)], ms[NR] }'
