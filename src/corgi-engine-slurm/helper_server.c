@@ -232,9 +232,10 @@ static void answer(struct helper_client *c, struct helper_task *t)
 
     if (t->rc < 0) {
         refuse(c, t->id,
-               t->err.code == ERR_SYSTEM   ? "slurm"
-               : t->err.code == ERR_EXISTS ? "foreign"
-                                           : "refused",
+               t->err.code == ERR_SYSTEM        ? "slurm"
+               : t->err.code == ERR_EXISTS      ? "foreign"
+               : t->err.code == ERR_UNSUPPORTED ? "rights"
+                                                : "refused",
                t->err.text);
     } else if (t->what->load) {
         c->since[table] = t->since;

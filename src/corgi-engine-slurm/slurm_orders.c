@@ -33,6 +33,11 @@
 
 static int refuse(const char *what, struct err *err)
 {
+    if (errno == ESLURM_ACCESS_DENIED || errno == ESLURM_USER_ID_MISSING)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "Slurm refuses changes by this user (%s): run the daemon and its "
+                       "helper as root or as SlurmUser",
+                       slurm_strerror(errno));
     return err_set(err, errno >= FIRST_REFUSAL ? ERR_INFEASIBLE : ERR_SYSTEM, "%s: %s",
                    what, slurm_strerror(errno));
 }

@@ -34,7 +34,7 @@ struct engine_job {
     int device_count;
     const int *devices; /* (device_count) */
     const char *ref;    /* what the engine calls it; NULL: it has not said yet */
-    const char *token;  /* of enter: with it its probe may report; NULL: none */
+    const char *token;  /* with it its probe may report; NULL: none */
 };
 
 enum engine_stop {

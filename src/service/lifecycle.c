@@ -24,6 +24,7 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
                           const struct job_status *status, struct engine_job *job)
 {
     static const char *const nothing[] = {NULL};
+    static char token[AUTH_JOB_TOKEN_SIZE]; /* of the loop's thread, for one call */
     const struct store_request *q = &r->stored->request;
 
     r->engine_count = status->device_count;
@@ -51,6 +52,8 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
                : r->entered[0] ? r->entered
                                : NULL,
     };
+    if (s->controls && reports_job_token(s, r->id, token, NULL) == 0)
+        job->token = token;
 }
 
 /* ---- promises --------------------------------------------------------------------- */
@@ -143,18 +146,14 @@ void lifecycle_enter(struct service *s, struct record *r)
 void lifecycle_hand_in(struct service *s, struct record *r)
 {
     const struct job_status *status = loop_job(s->loop, r->id);
-    char token[AUTH_JOB_TOKEN_SIZE];
     struct engine_job job;
     struct err err = {0};
 
     if (r->phase != PHASE_WAITING || !status || !s->engine.ops || !s->engine.ops->enter)
         return;
     lifecycle_engine_job(s, r, status, &job);
-    if (reports_job_token(s, r->id, token, &err) == 0)
-        job.token = token;
     if (s->engine.ops->enter(s->engine.self, &job, &err) < 0)
         lifecycle_refused(s, r, err.text);
-    explicit_bzero(token, sizeof(token));
 }
 
 void lifecycle_refused(struct service *s, struct record *r, const char *text)

@@ -467,6 +467,46 @@ static void what_slurm_forgot_while_it_ran_is_never_run_again(void **state)
     lab_destroy(lab);
 }
 
+/* One of ours, on hold when somebody looked last. */
+static struct slurm_ours *enter(struct lab *lab)
+{
+    static const char *const argv[] = {"true", NULL}, *const env[] = {NULL};
+    struct job job = {.id = 1, .devices = 1};
+    const struct engine_job order = {.job = &job,
+                                     .argv = argv,
+                                     .env = env,
+                                     .directory = "/",
+                                     .ref = "7#0000000000000001"};
+
+    lab->control->looked_s = lab->now_s;
+    assert_int_equal(slurm_control_enter(lab->control, &order, NULL), 0);
+    return the_job(lab);
+}
+
+/* Where runs are fenced, and told of by their probes, it may be run again. */
+static void what_slurm_forgot_is_handed_in_again_where_runs_are_fenced(void **state)
+{
+    struct lab *lab = lab_create();
+    struct slurm_ours *j;
+
+    (void)state;
+    lab->control->probe = "/usr/bin/corgi-probe";
+    lab->control->report = "https://corgi:8421";
+    j = enter(lab);
+    j->stage = STAGE_RUNS;
+    j->live = true;
+    j->attempt = 1;
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    answered(lab, WISH_LOOK_UP, "refused");
+    look(lab, NULL);
+    told(lab, "ended requeued\n");
+    assert_int_equal(j->wish, WISH_SUBMIT);
+    assert_int_equal(j->stage, STAGE_ENTERING);
+    lab_destroy(lab);
+}
+
 static void tell_book(struct lab *lab, const char *json)
 {
     struct json_doc *doc;
@@ -494,22 +534,6 @@ static void what_ended_while_nobody_looked_is_in_slurms_book(void **state)
     told(lab, "ended done\n");
     assert_int_equal(lab->control->jobs.count, 0);
     lab_destroy(lab);
-}
-
-/* One of ours, on hold when somebody looked last. */
-static struct slurm_ours *enter(struct lab *lab)
-{
-    static const char *const argv[] = {"true", NULL}, *const env[] = {NULL};
-    struct job job = {.id = 1, .devices = 1};
-    const struct engine_job order = {.job = &job,
-                                     .argv = argv,
-                                     .env = env,
-                                     .directory = "/",
-                                     .ref = "7#0000000000000001"};
-
-    lab->control->looked_s = lab->now_s;
-    assert_int_equal(slurm_control_enter(lab->control, &order, NULL), 0);
-    return the_job(lab);
 }
 
 static void what_was_on_hold_is_handed_in_again_unless_it_may_have_ended(void **state)
@@ -552,6 +576,7 @@ int main(void)
         cmocka_unit_test(an_end_that_was_told_wins),
         cmocka_unit_test(an_end_of_a_daemon_before_wins_too),
         cmocka_unit_test(what_slurm_forgot_while_it_ran_is_never_run_again),
+        cmocka_unit_test(what_slurm_forgot_is_handed_in_again_where_runs_are_fenced),
         cmocka_unit_test(what_ended_while_nobody_looked_is_in_slurms_book),
         cmocka_unit_test(what_was_on_hold_is_handed_in_again_unless_it_may_have_ended),
     };

@@ -232,7 +232,7 @@ int slurm_control_stop(struct slurm_control *c, uint64_t job, enum engine_stop h
 int slurm_control_adopt(struct slurm_control *c, const struct engine_job *job,
                         struct err *err)
 {
-    char id[SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE];
+    char id[SLURM_ID_SIZE], tail[SLURM_TAIL_SIZE], digest[SLURM_DIGEST_SIZE];
     struct slurm_ours *j;
 
     if (!slurm_ours_read_ref(job->ref, id, tail))
@@ -242,6 +242,9 @@ int slurm_control_adopt(struct slurm_control *c, const struct engine_job *job,
         j = add(c, job->job->id);
     j->who = slurm_ours_who(job->uid, slurm_submit_name(job));
     memcpy(j->tail, tail, sizeof(tail));
+    slurm_ours_digest(c, j->job, digest);
+    if (!j->submit && strcmp(tail, digest + SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE) == 0)
+        j->submit = slurm_submit_members(c, job);
     slurm_ours_name(c, j, id);
     j->stage = STAGE_PLACED;
     take_place(j, job);

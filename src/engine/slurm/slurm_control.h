@@ -69,6 +69,9 @@ void slurm_control_down(struct slurm_control *control);
 void slurm_control_conf(struct slurm_control *control, double kill_wait_s,
                         double min_job_age_s, double boot_s);
 
+/* Why nothing may be changed in Slurm now; NULL: it may. */
+const char *slurm_control_denied(const struct slurm_control *control, double now_s);
+
 /* Send what is due, as far as the line takes it; when it is to be called again at the
  * latest. */
 double slurm_control_advance(struct slurm_control *control, double now_s);

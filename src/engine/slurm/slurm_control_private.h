@@ -102,7 +102,9 @@ struct slurm_control {
     char *partitions;
     double start_s;
     double kill_wait_s, min_job_age_s; /* Slurm's; 0 of the latter: it forgets nothing */
-    double boot_s;   /* slurmctld began then, epoch; -1: not known yet */
+    double denied_s;  /* Slurm lets us change nothing: no order before then, epoch */
+    char denied[200]; /* what it said */
+    double boot_s;    /* slurmctld began then, epoch; -1: not known yet */
     double looked_s; /* the last complete look, epoch, also of a daemon before; 0: none */
     char *looked_path; /* a file of that time; NULL: nobody remembers */
     bool sharing;

@@ -80,6 +80,12 @@ static void on_down(void *ctx, const char *why)
 
 /* ---- answers ----------------------------------------------------------------------- */
 
+/* Who may change nothing is as good as away. */
+static const char *denied(const struct slurm_engine *e)
+{
+    return e->control ? slurm_control_denied(e->control, epoch(e)) : NULL;
+}
+
 /* Jobs that are not seen are not there for us: that must be said. */
 static void take_conf(struct slurm_engine *e, const struct json_value *conf)
 {
@@ -155,7 +161,7 @@ static void on_answer(void *ctx, const char *op, const struct json_value *answer
     else if (strcmp(op, "reservations") == 0)
         look_at_jobs(e);
     else if (strcmp(op, "jobs") == 0)
-        set_online(e, true, NULL);
+        set_online(e, !denied(e), denied(e));
 }
 
 static void on_ordered(void *ctx, uint64_t tag, const struct json_value *answer,
@@ -163,6 +169,8 @@ static void on_ordered(void *ctx, uint64_t tag, const struct json_value *answer,
 {
     struct slurm_engine *e = ctx;
 
+    if (code && strcmp(code, "rights") == 0) /* before the next round plans with it */
+        set_online(e, false, error);
     if (tag == SLURM_NODE_TAG && error)
         log_warn("slurm_refused", LOG_STR("op", "update_node"), LOG_STR("text", error));
     else if (tag != SLURM_NODE_TAG)
@@ -431,8 +439,8 @@ static int wait_for_cluster(struct slurm_engine *e, struct err *err)
         return 0;
     if (e->trouble[0])
         return err_set(err, ERR_NOT_FOUND,
-                       "Slurm cannot be reached, and no cluster is "
-                       "known from before: %s",
+                       "Slurm cannot be reached, and no cluster is known from before: "
+                       "%s; `corgi slurm check` says more",
                        e->trouble);
     return err_set(err, ERR_NOT_FOUND,
                    "Slurm has no node with GPUs of a known type: `corgi slurm check` "

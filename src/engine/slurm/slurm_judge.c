@@ -154,6 +154,20 @@ static void let_go(struct slurm_control *c, struct slurm_ours *j, double now_s)
 
 /* ---- it is not there --------------------------------------------------------------- */
 
+/* It is to be handed in under another number; whoever waits for its attempt hears why. */
+static void hand_in_again(struct slurm_control *c, struct slurm_ours *j, double now_s,
+                          bool placed)
+{
+    log_info("slurm_forgot", LOG_U64("job", j->job), LOG_STR("id", j->id));
+    slurm_ours_name(c, j, "");
+    j->stage = STAGE_ENTERING;
+    j->gone_s = 0;
+    j->looked_up = false;
+    j->wish = WISH_SUBMIT;
+    if (placed) /* it may be gone then */
+        slurm_tell_end(c, j, ENGINE_END_REQUEUED, now_s, "slurmctld forgot it");
+}
+
 static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     bool element = strchr(j->id, '_') && !j->live;
@@ -180,15 +194,15 @@ static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double 
         slurm_tell_over(c, j, ENGINE_END_CANCELLED, now_s,
                         "Slurm took it out of its array");
     } else if (again) {
-        log_info("slurm_forgot", LOG_U64("job", j->job), LOG_STR("id", j->id));
-        slurm_ours_name(c, j, "");
-        j->stage = STAGE_ENTERING;
-        j->gone_s = 0;
-        j->wish = WISH_SUBMIT;
+        hand_in_again(c, j, now_s, false);
         return;
     } else if (!j->looked_up && j->id[0]) {
         if (j->wish == WISH_NOTHING)
             j->wish = WISH_LOOK_UP;
+        return;
+    } else if (j->submit && c->probe && c->report && !long_ago) {
+        /* Its probe would have told that it was done, and a run that lives is fenced. */
+        hand_in_again(c, j, now_s, true);
         return;
     } else {
         slurm_tell_over(c, j, ENGINE_END_UNKNOWN, now_s,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DENIED_S     30.0
 #define WAKE_AGAIN_S 60.0
 #define LOOK_SLACK_S 10.0 /* of times in Slurm's book of ends */
 #define WAKE_MOST_S                                                                      \
@@ -199,8 +200,13 @@ double slurm_control_advance(struct slurm_control *c, double now_s)
             slurm_ours_drop(c, j);
             continue;
         }
+        if (j->wish == WISH_START && now_s < c->denied_s) { /* it waits, as all do */
+            j->wish = WISH_NOTHING;
+            slurm_tell_end(c, j, ENGINE_END_NO_ROOM, now_s, c->denied);
+        }
         if (j->wish != WISH_NOTHING && j->under_way == WISH_NOTHING &&
-            (j->id[0] || j->wish == WISH_SUBMIT) && helper_link_is_up(c->link))
+            now_s >= c->denied_s && (j->id[0] || j->wish == WISH_SUBMIT) &&
+            helper_link_is_up(c->link))
             send(c, j, now_s);
         if (j->wish == WISH_START && start_from_s(c, j) > now_s)
             next_s = fmin(next_s, start_from_s(c, j));
@@ -208,6 +214,11 @@ double slurm_control_advance(struct slurm_control *c, double now_s)
             next_s = fmin(next_s, j->parked_s);
     }
     return next_s;
+}
+
+const char *slurm_control_denied(const struct slurm_control *c, double now_s)
+{
+    return now_s < c->denied_s ? c->denied : NULL;
 }
 
 /* ---- answers ----------------------------------------------------------------------- */
@@ -266,6 +277,10 @@ void slurm_control_ordered(struct slurm_control *c, uint64_t tag,
         log_warn("slurm_refused", LOG_U64("job", tag), LOG_STR("id", j->id),
                  LOG_STR("op", ops[was]), LOG_STR("text", error));
     j->doubted = code && strcmp(code, "foreign") == 0;
+    if (code && strcmp(code, "rights") == 0) {
+        c->denied_s = now_s + DENIED_S;
+        str_copy(c->denied, sizeof(c->denied), error);
+    }
     if (was == WISH_SUBMIT)
         submitted(c, j, answer, code, error, now_s);
     else if (was == WISH_START)
