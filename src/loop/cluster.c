@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cluster *cluster_create(const struct gpu_sheet *types, int type_count)
 {
@@ -27,7 +28,30 @@ void cluster_destroy(struct cluster *c)
     free(c->types);
     free(c->nodes);
     free(c->devices);
+    free(c->leaving);
     free(c);
+}
+
+/* Twice as large when it is full: a cluster of thousands of nodes is made one by one. */
+static void *make_room(void *array, size_t *room, size_t needed, size_t size)
+{
+    size_t old = *room;
+
+    if (needed <= old)
+        return array;
+    *room = needed > 2 * old ? needed : 2 * old;
+    return mem_resize(array, old, *room, size);
+}
+
+static void copy_leaving(struct cluster *copy, const struct cluster *from)
+{
+    size_t count = (size_t)from->leaving_count;
+
+    copy->leaving =
+        make_room(copy->leaving, &copy->leaving_room, count, sizeof(*copy->leaving));
+    if (count > 0)
+        memcpy(copy->leaving, from->leaving, count * sizeof(*copy->leaving));
+    copy->leaving_count = from->leaving_count;
 }
 
 struct cluster *cluster_dup(const struct cluster *from)
@@ -40,18 +64,24 @@ struct cluster *cluster_dup(const struct cluster *from)
         mem_dup(from->devices, (size_t)from->device_count, sizeof(*from->devices));
     c->node_room = (size_t)from->node_count;
     c->device_room = (size_t)from->device_count;
+    c->leaving = NULL;
+    c->leaving_room = 0;
+    copy_leaving(c, from);
     return c;
 }
 
-/* Twice as large when it is full: a cluster of thousands of nodes is made one by one. */
-static void *make_room(void *array, size_t *room, size_t needed, size_t size)
+int cluster_copy(struct cluster *copy, const struct cluster *from)
 {
-    size_t old = *room;
-
-    if (needed <= old)
-        return array;
-    *room = needed > 2 * old ? needed : 2 * old;
-    return mem_resize(array, old, *room, size);
+    if (copy->node_count != from->node_count ||
+        copy->device_count != from->device_count || copy->type_count != from->type_count)
+        return -1;
+    memcpy(copy->types, from->types, (size_t)from->type_count * sizeof(*from->types));
+    memcpy(copy->nodes, from->nodes, (size_t)from->node_count * sizeof(*from->nodes));
+    memcpy(copy->devices, from->devices,
+           (size_t)from->device_count * sizeof(*from->devices));
+    memcpy(copy->group_ends_s, from->group_ends_s, sizeof(from->group_ends_s));
+    copy_leaving(copy, from);
+    return 0;
 }
 
 void cluster_add_node(struct cluster *c, const struct node_spec *spec)
@@ -106,15 +136,29 @@ void cluster_leave(struct cluster *c, int device, uint64_t job, double now_s)
     for (; i + 1 < d->job_count; i++)
         d->jobs[i] = d->jobs[i + 1];
     d->job_count--;
-    if (cluster_node_jobs(c, d->node) == 0)
+    if (cluster_node_is_empty(c, d->node))
         c->nodes[d->node].idle_since_s = now_s;
 }
 
-static int leaving_at(const struct device *d, uint64_t job)
+const struct device_leaving *cluster_leaving(const struct cluster *c, int device,
+                                             const struct device_leaving *after)
+{
+    const struct device_leaving *end = c->leaving + c->leaving_count;
+
+    if (c->devices[device].leaving_count == 0)
+        return NULL;
+    for (const struct device_leaving *l = after ? after + 1 : c->leaving; l < end; l++)
+        if (l->device == device)
+            return l;
+    return NULL;
+}
+
+static int leaving_at(const struct cluster *c, int device, uint64_t job)
 {
     int i = 0;
 
-    while (i < d->leaving_count && d->leaving[i].job != job)
+    while (i < c->leaving_count &&
+           (c->leaving[i].device != device || c->leaving[i].job != job))
         i++;
     return i;
 }
@@ -122,25 +166,30 @@ static int leaving_at(const struct device *d, uint64_t job)
 void cluster_begin_leaving(struct cluster *c, int device,
                            const struct device_leaving *who)
 {
-    struct device *d = &c->devices[device];
-    int at = leaving_at(d, who->job);
+    int at = leaving_at(c, device, who->job);
 
-    assert(at < LOOP_MAX_SHARE);
-    d->leaving[at] = *who;
-    d->leaving_count += at == d->leaving_count;
+    if (at == c->leaving_count) {
+        c->leaving =
+            make_room(c->leaving, &c->leaving_room, (size_t)at + 1, sizeof(*c->leaving));
+        c->leaving_count++;
+        c->devices[device].leaving_count++;
+    }
+    c->leaving[at] = *who;
+    c->leaving[at].device = device;
 }
 
 void cluster_end_leaving(struct cluster *c, int device, uint64_t job, double now_s)
 {
     struct device *d = &c->devices[device];
-    int at = leaving_at(d, job);
+    int at = leaving_at(c, device, job);
 
-    if (at == d->leaving_count)
+    if (at == c->leaving_count)
         return;
     d->leaving_count--;
-    for (; at < d->leaving_count; at++)
-        d->leaving[at] = d->leaving[at + 1];
-    if (cluster_node_jobs(c, d->node) == 0)
+    c->leaving_count--;
+    for (; at < c->leaving_count; at++)
+        c->leaving[at] = c->leaving[at + 1];
+    if (cluster_node_is_empty(c, d->node))
         c->nodes[d->node].idle_since_s = now_s;
 }
 
@@ -162,6 +211,18 @@ int cluster_node_jobs(const struct cluster *c, int node)
         jobs += c->devices[n->first_device + i].job_count +
                 c->devices[n->first_device + i].leaving_count;
     return jobs;
+}
+
+bool cluster_node_is_empty(const struct cluster *c, int node)
+{
+    const struct node *n = &c->nodes[node];
+
+    for (int i = 0; i < n->device_count; i++)
+        if (c->devices[n->first_device + i].job_count +
+                c->devices[n->first_device + i].leaving_count >
+            0)
+            return false;
+    return true;
 }
 
 int cluster_devices_of_type(const struct cluster *c, int type, bool free)

@@ -27,6 +27,8 @@ struct node_spec {
 struct cluster *cluster_create(const struct gpu_sheet *types, int type_count);
 void cluster_destroy(struct cluster *cluster); /* NULL is fine */
 struct cluster *cluster_dup(const struct cluster *cluster);
+/* The same into an old copy; -1: it had other nodes, and is as before. */
+int cluster_copy(struct cluster *copy, const struct cluster *cluster);
 
 void cluster_add_node(struct cluster *cluster, const struct node_spec *spec);
 
@@ -40,10 +42,14 @@ void cluster_leave(struct cluster *cluster, int device, uint64_t job, double now
 void cluster_begin_leaving(struct cluster *cluster, int device,
                            const struct device_leaving *who);
 void cluster_end_leaving(struct cluster *cluster, int device, uint64_t job, double now_s);
+/* The first of those who are leaving it, or the next after one; NULL: no more. */
+const struct device_leaving *cluster_leaving(const struct cluster *cluster, int device,
+                                             const struct device_leaving *after);
 
 bool cluster_device_usable(const struct cluster *c, int device); /* may start a job */
 int cluster_node_jobs(const struct cluster *c,
                       int node); /* seats taken on a node, and who leaves it */
+bool cluster_node_is_empty(const struct cluster *cluster, int node);
 /* Devices of a type that have not failed, or that are free for a new job. */
 int cluster_devices_of_type(const struct cluster *cluster, int type, bool free);
 double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */

@@ -57,9 +57,9 @@ struct host_room host_room_of_node(const struct cluster *c, int node)
     struct host_room left = n->room;
 
     host_room_take(&left, n->taken, 1);
-    for (int d = n->first_device; d < n->first_device + n->device_count; d++)
-        for (int i = 0; i < c->devices[d].leaving_count; i++)
-            host_room_take(&left, c->devices[d].leaving[i].room, 1);
+    for (int i = 0; i < c->leaving_count; i++)
+        if (c->devices[c->leaving[i].device].node == node)
+            host_room_take(&left, c->leaving[i].room, 1);
     return left;
 }
 

@@ -80,13 +80,14 @@ void loop_destroy(struct loop *loop)
     for (size_t i = 0; i < loop->deferred.count; i++)
         free(loop->deferred.items[i]);
     vec_free(&loop->deferred);
+    vec_free(&loop->changes);
     vec_free(&loop->actions);
     vec_free(&loop->decisions);
     vec_free(&loop->before);
     vec_free(&loop->ready);
     vec_free(&loop->ready_at);
     vec_free(&loop->besides);
-    free(loop->copies);
+    round_spare_destroy(loop->spare);
     free(loop->device_changed_s);
     free(loop->fixed_cap_watts);
     free(loop);
@@ -181,17 +182,27 @@ static uint64_t asked_id(const struct job *job)
     return hash | QUOTE_ASKED;
 }
 
+/* All jobs but this one, for a quote. */
+static void show(const struct loop *loop, uint64_t but, double now_s,
+                 struct quote_ground *ground)
+{
+    struct jobs_shown shown = jobs_shown(loop->jobs, but, now_s);
+
+    ground->jobs = shown.jobs;
+    ground->stamps = shown.stamps;
+    ground->now = loop_input(loop, shown.jobs, shown.count, now_s);
+    ground->now.stamps = shown.stamps;
+}
+
 int loop_quote(const struct loop *loop, const struct job *job, int max_replicas,
                const struct user_quota_ask *quota, double now_s, struct quote *quote,
                struct err *err)
 {
     struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
     struct job asked = *job;
-    size_t count;
 
     asked.submitted_s = fmin(asked.submitted_s, now_s);
-    ground.jobs = jobs_shown(loop->jobs, job->id, now_s, &count);
-    ground.now = loop_input(loop, ground.jobs, count, now_s);
+    show(loop, job->id, now_s, &ground);
     if (asked.id == 0)
         asked.id = asked_id(&asked);
     return quote_make(&ground, &asked, max_replicas, quota, quote, err);
@@ -277,7 +288,7 @@ struct model *loop_model(const struct loop *loop)
 
 int loop_find(struct loop *loop, uint64_t id, struct job_status **status, struct err *err)
 {
-    *status = jobs_get(loop->jobs, id);
+    *status = jobs_change(loop->jobs, id);
     if (!*status)
         return err_set(err, ERR_NOT_FOUND, "there is no job %llu",
                        (unsigned long long)id);
@@ -304,7 +315,7 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
 
 void loop_quoted(struct loop *loop, uint64_t id, const struct quote *q, double asked_s)
 {
-    struct job_status *status = jobs_get(loop->jobs, id);
+    struct job_status *status = jobs_change(loop->jobs, id);
 
     bool placed = q->verdict == QUOTE_ACCEPTED && q->device_count > 0;
 
@@ -362,7 +373,7 @@ static void count_neighbours(struct loop *loop, const struct job_status *status,
 
         for (int k = 0; k < d->job_count; k++)
             if (d->jobs[k] != status->job.id)
-                loop_count_use(loop, jobs_get(loop->jobs, d->jobs[k]), now_s);
+                loop_count_use(loop, jobs_change(loop->jobs, d->jobs[k]), now_s);
     }
 }
 
@@ -396,7 +407,7 @@ int loop_end_job(struct loop *loop, uint64_t id, double now_s, struct err *err)
 void loop_leaving(struct loop *loop, uint64_t id, const int *devices, int count,
                   double until_s)
 {
-    struct job_status *status = jobs_get(loop->jobs, id);
+    struct job_status *status = jobs_change(loop->jobs, id);
 
     const struct device_leaving who = {.job = id,
                                        .until_s = until_s,
@@ -412,7 +423,7 @@ void loop_leaving(struct loop *loop, uint64_t id, const int *devices, int count,
 void loop_left(struct loop *loop, uint64_t id, const int *devices, int count,
                double now_s)
 {
-    struct job_status *status = jobs_get(loop->jobs, id);
+    struct job_status *status = jobs_change(loop->jobs, id);
 
     for (int i = 0; i < count; i++) {
         cluster_end_leaving(loop->cluster, devices[i], id, now_s);
@@ -486,15 +497,14 @@ static void settle(struct loop *loop, struct job_status *status,
 {
     struct quote_ground ground = {.planner = &loop->quoting, .terms = &loop->plan.terms};
     struct quote *q = &loop->settled;
-    size_t count;
 
     if (!status->job.unpromised || m->out_of_memory || loop->round_out ||
         status->pace.windows * m->window_s < QUOTE_SETTLE_S * 0.95)
         return;
-    ground.jobs = jobs_shown(loop->jobs, 0, m->at_s, &count);
-    ground.now = loop_input(loop, ground.jobs, count, m->at_s);
+    show(loop, 0, m->at_s, &ground);
     if (!quote_settle(&ground, status, q))
         return;
+    status = jobs_change(loop->jobs, m->job);
     if (q->verdict == QUOTE_ACCEPTED)
         status->job.unpromised = false;
     else if (fabs(q->promised_rate - status->offered) <= OFFER_MOVED * status->offered)
@@ -507,7 +517,7 @@ int loop_measure(struct loop *loop, const struct measurement *m,
                  struct loop_observed *observed, struct err *err)
 {
     struct loop_observed ignored = {0}, *o = observed ? observed : &ignored;
-    struct job_status *status = jobs_get(loop->jobs, m->job);
+    struct job_status *status = jobs_change(loop->jobs, m->job);
     long sights = loop->score.first_sights;
 
     *o = (struct loop_observed){0};

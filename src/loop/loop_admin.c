@@ -36,7 +36,7 @@ int loop_hold(struct loop *loop, uint64_t id, bool held, double now_s, struct er
 
 void loop_defer(struct loop *loop, uint64_t id, double until_s)
 {
-    struct job_status *status = jobs_get(loop->jobs, id);
+    struct job_status *status = jobs_change(loop->jobs, id);
 
     if (!status)
         return;
@@ -203,7 +203,7 @@ void loop_set_group_end(struct loop *loop, int group, double ends_s, double now_
 
 void loop_bind(struct loop *loop, uint64_t id, int group, double limit_s, double now_s)
 {
-    struct job_status *status = jobs_get(loop->jobs, id);
+    struct job_status *status = jobs_change(loop->jobs, id);
 
     if (!status)
         return;
@@ -254,8 +254,10 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
     status->ages_passed = status->parts_passed = LENGTHS_RESUMED;
     if (was->state != JOB_RUNNING)
         status->device_count = 0;
-    for (int i = 0; i < status->device_count; i++)
+    for (int i = 0; i < status->device_count; i++) {
         cluster_seat(loop->cluster, status->devices[i], was->job.id);
+        jobs_touch(loop->jobs, &loop->cluster->devices[status->devices[i]]);
+    }
     loop->due_s = -INFINITY;
     return 0;
 }

@@ -29,15 +29,14 @@ struct loop {
     struct fair_shares *shares;
     double counted_s; /* when what all held was last counted */
     struct plan plan;
+    place_changes changes; /* of the last plan */
     place_actions actions;
     vec_of(struct decision) decisions;
     vec_of(struct decision_before) before;   /* of jobs the plan moves */
     vec_of(const struct job_status *) ready; /* those a round that ends is about */
     vec_of(size_t) ready_at; /* (the first of them) their seats in the draft */
     vec_of(const struct job_status *) besides; /* whoever has devices and is not in it */
-    long listing;                              /* snapshots taken so far */
-    struct job_status *copies; /* (copies_room) of the next round; NULL: it is out */
-    size_t copies_room;
+    struct round *spare; /* the next one, with what it need not copy again; NULL: none */
     vec_of(struct deferred *) deferred;
     struct learned_lesson *studied; /* taken when no round reads the model; NULL: none */
     struct refine_score score;
@@ -61,6 +60,9 @@ void loop_leave_devices(struct loop *loop, struct job_status *status, double now
 
 /* What the job held up to now is its user's. */
 void loop_count_use(struct loop *loop, struct job_status *status, double now_s);
+
+/* A round that is out of use; NULL is fine. */
+void round_spare_destroy(struct round *r);
 
 /* The model is told, now or when the round that is out has ended. */
 void loop_tell_model(struct loop *loop, enum deferred_kind kind, const struct job *job,

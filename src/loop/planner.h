@@ -41,16 +41,33 @@ struct optimize_settings {
     double explore;      /* share of the cluster's energy that may be spent on learning */
 };
 
+/* What tells a planner whether it has seen a job as it is now.  Two of one input, or of
+ * two, that are alike in `changed` are the same job in the same state and company. */
+struct job_stamp {
+    long admitted; /* larger ones came later */
+    long changed;  /* 0: nobody knows */
+    uint64_t id;   /* of the job */
+    bool waits;    /* or runs */
+};
+
 struct optimize_input {
     double now_s;
     const struct cluster *cluster; /* devices[].jobs hold the current placement */
     size_t job_count;
     const struct job_status *const *jobs; /* waiting and running, in order of admission */
+    const struct job_stamp
+        *stamps; /* (job_count) NULL: all jobs are new to the planner */
     struct model *model;
     const struct lengths *lengths;    /* how long jobs run on; NULL: as was told */
     const struct fair_shares *shares; /* of users; NULL: all are one */
     const struct optimize_settings *settings;
 };
+
+/* Does the job wait?  Asked of all of them, most of which need not be looked up. */
+static inline bool optimize_input_waits(const struct optimize_input *in, size_t i)
+{
+    return in->stamps ? in->stamps[i].waits : in->jobs[i]->state == JOB_WAITING;
+}
 
 /* Where the last job of an input would be placed if a round were held now. */
 struct place_offer {

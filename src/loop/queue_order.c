@@ -61,7 +61,7 @@ static bool several_wait(const struct optimize_input *in)
     const struct job_status *first = NULL;
 
     for (size_t i = 0; i < in->job_count; i++) {
-        if (in->jobs[i]->state != JOB_WAITING)
+        if (!optimize_input_waits(in, i))
             continue;
         if (!first)
             first = in->jobs[i];
@@ -107,7 +107,7 @@ static void load_parties(struct queue *q, const struct optimize_input *in)
     for (size_t i = 0; i < count; i++)
         charge(q, (int)i, users[i].used_s);
     for (size_t i = 0; i < in->job_count; i++)
-        if (in->jobs[i]->state == JOB_RUNNING)
+        if (!optimize_input_waits(in, i))
             charge(q, party_of(q, in->shares, in->jobs[i]->job.owner),
                    AHEAD_S * in->jobs[i]->device_count);
     free(users);
@@ -154,7 +154,7 @@ static void load_jobs(struct queue *q, const struct optimize_input *in)
     for (size_t i = 0; i < in->job_count; i++) {
         const struct job *job = &in->jobs[i]->job;
 
-        if (in->jobs[i]->state != JOB_WAITING)
+        if (!optimize_input_waits(in, i))
             continue;
         vec_push(&q->jobs, (struct queued){.at = i,
                                            .level = level_of(in, q, job),

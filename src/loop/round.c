@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,17 +26,16 @@
 
 struct round {
     double now_s;
-    long listing; /* the loop's, as it was taken */
     struct optimize_settings settings;
-    struct cluster *cluster;
+    struct cluster *cluster; /* a copy */
     size_t count;
-    struct job_status *jobs;          /* (count) copies, see copy_job(), in order of
-                                         admission */
-    const struct job_status **listed; /* (count) pointers to them */
-    struct planner *planner;          /* the loop's, this round's until it ends */
-    struct model *model;              /* the loop's */
-    struct lengths *lengths;          /* a copy */
-    struct fair_shares *shares;       /* a copy; NULL: there is one user at most */
+    const struct job_status **present; /* (count) the loop's, in order of admission */
+    const struct job_status **listed;  /* (count) copies of them, see jobs_copy() */
+    struct job_stamp *stamps;          /* (count) */
+    struct planner *planner;           /* the loop's, this round's until it ends */
+    struct model *model;               /* the loop's */
+    struct lengths *lengths;           /* a copy */
+    struct fair_shares *shares;        /* a copy; NULL: there is one user at most */
     struct plan plan;
 };
 
@@ -50,7 +48,7 @@ static size_t choose(const struct optimize_input *in, size_t most, bool *chosen,
     size_t count = 0;
 
     for (size_t i = 0; i < in->job_count; i++) {
-        if (in->jobs[i]->state == JOB_RUNNING)
+        if (!optimize_input_waits(in, i))
             chosen[i] = true;
         else
             order[count++] = i;
@@ -98,95 +96,91 @@ struct optimize_input loop_input(const struct loop *loop,
     };
 }
 
-/* Room for the copies of jobs: kept from round to round, it may be megabytes. */
-static struct job_status *take_copies(struct loop *loop, size_t wanted)
+/* What is kept of what jobs hold. */
+static void count_running(struct loop *loop, double now_s)
 {
-    struct job_status *copies = loop->copies;
-
-    loop->copies = NULL;
-    if (wanted <= loop->copies_room && copies)
-        return copies;
-    free(copies);
-    loop->copies_room = wanted + wanted / 4;
-    return mem_array(struct job_status, loop->copies_room);
-}
-
-/* What is kept of how long jobs run and of what they hold. */
-static void follow_running(struct loop *loop, double now_s)
-{
-    bool counts = now_s - loop->counted_s >= COUNT_S;
     size_t count;
     struct job_status *const *jobs = jobs_each(loop->jobs, &count);
 
-    for (size_t i = 0; i < count; i++) {
-        if (jobs[i]->state != JOB_RUNNING)
-            continue;
-        lengths_follow(loop->lengths, jobs[i], now_s);
-        if (counts)
+    if (now_s - loop->counted_s < COUNT_S)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i]->state == JOB_RUNNING)
             loop_count_use(loop, jobs[i], now_s);
-    }
-    if (counts)
-        loop->counted_s = now_s;
+    loop->counted_s = now_s;
 }
 
-/* What planners read of a job: its devices, without the rest of the array, and not what
- * it was quoted, which is behind them. */
-static void copy_job(struct job_status *copy, const struct job_status *status)
-{
-    memcpy(copy, status,
-           offsetof(struct job_status, devices) +
-               (size_t)status->device_count * sizeof(status->devices[0]));
-}
-
-/* The jobs of the snapshot, which know that they are in it until it is planned. */
-static void copy_chosen(struct loop *loop, const struct optimize_input *in,
+/* The jobs of the snapshot. */
+static void list_chosen(struct loop *loop, const struct optimize_input *in,
                         const bool *chosen, struct round *r)
 {
-    size_t at = 0, count;
-    struct job_status *const *jobs = jobs_each(loop->jobs, &count);
-
-    for (size_t i = 0; i < in->job_count; i++, at++) {
-        while (jobs[at] != in->jobs[i]) /* both are in order of admission */
-            at++;
+    for (size_t i = 0; i < in->job_count; i++) {
         if (!chosen[i])
             continue;
-        jobs[at]->listed = r->listing;
-        jobs[at]->listed_at = r->count;
-        copy_job(&r->jobs[r->count], jobs[at]);
-        r->listed[r->count] = &r->jobs[r->count];
-        r->count++;
+        r->present[r->count] = in->jobs[i];
+        r->stamps[r->count++] = in->stamps[i];
     }
+    jobs_copy(loop->jobs, r->stamps, r->count, r->listed);
+}
+
+/* What the planner reads of the loop, into the copies of the round before: they may be
+ * megabytes. */
+static struct round *take_spare(struct loop *loop)
+{
+    struct round *r = loop->spare ? loop->spare : mem_new(struct round);
+
+    loop->spare = NULL;
+    if (!r->lengths)
+        r->lengths = lengths_create();
+    lengths_copy(r->lengths, loop->lengths);
+    if (r->cluster && cluster_copy(r->cluster, loop->cluster) == 0)
+        return r;
+    cluster_destroy(r->cluster);
+    r->cluster = cluster_dup(loop->cluster);
+    return r;
 }
 
 struct round *loop_round_begin(struct loop *loop, double now_s)
 {
-    size_t count, running, waiting;
-    const struct job_status *const *shown = jobs_shown(loop->jobs, 0, now_s, &count);
-    struct optimize_input in = loop_input(loop, shown, count, now_s);
-    struct round *r = mem_new(struct round);
-    bool *chosen = mem_array(bool, count + 1);
+    struct jobs_shown shown = jobs_shown(loop->jobs, 0, now_s);
+    struct optimize_input in = loop_input(loop, shown.jobs, shown.count, now_s);
+    bool *chosen = mem_array(bool, shown.count + 1);
+    size_t running, most;
+    struct round *r;
 
-    follow_running(loop, now_s);
+    in.stamps = shown.stamps;
     assert(!loop->round_out);
     loop->round_out = true;
+    jobs_follow(loop->jobs, loop->lengths, now_s);
+    count_running(loop, now_s);
     /* News that come while it is planned set it again. */
     loop->due_s = jobs_next_start_s(loop->jobs, now_s);
     loop->last_round_s = now_s;
+    r = take_spare(loop);
     r->now_s = now_s;
-    r->listing = ++loop->listing;
     r->settings = loop->settings;
     r->planner = &loop->planner;
     r->model = &loop->planned;
-    r->lengths = lengths_dup(loop->lengths);
     if (in.shares)
         r->shares = fair_shares_dup(in.shares);
-    r->cluster = cluster_dup(loop->cluster);
-    waiting = choose(&in, worth_a_look(loop), chosen, &running);
-    r->jobs = take_copies(loop, waiting + running + 1);
-    r->listed = mem_array(const struct job_status *, waiting + running + 1);
-    copy_chosen(loop, &in, chosen, r);
+    most = choose(&in, worth_a_look(loop), chosen, &running) + running + 1;
+    r->count = 0;
+    r->present = mem_array(const struct job_status *, most);
+    r->listed = mem_array(const struct job_status *, most);
+    r->stamps = mem_array(struct job_stamp, most);
+    list_chosen(loop, &in, chosen, r);
     free(chosen);
     return r;
+}
+
+void round_spare_destroy(struct round *r)
+{
+    if (!r)
+        return;
+    cluster_destroy(r->cluster);
+    plan_fini(&r->plan);
+    lengths_destroy(r->lengths);
+    free(r);
 }
 
 void round_destroy(struct loop *loop, struct round *r)
@@ -195,13 +189,13 @@ void round_destroy(struct loop *loop, struct round *r)
         return;
     loop->round_out = false;
     loop_tell_deferred(loop);
-    cluster_destroy(r->cluster);
-    plan_fini(&r->plan);
-    lengths_destroy(r->lengths);
+    jobs_forget_copies(loop->jobs);
     fair_shares_destroy(r->shares);
-    loop->copies = r->jobs; /* the next round's */
+    free(r->present);
     free(r->listed);
-    free(r);
+    free(r->stamps);
+    r->shares = NULL;
+    loop->spare = r; /* the next round's */
 }
 
 void round_plan(struct round *r)
@@ -211,6 +205,7 @@ void round_plan(struct round *r)
         .cluster = r->cluster,
         .job_count = r->count,
         .jobs = r->listed,
+        .stamps = r->stamps,
         .model = r->model,
         .lengths = r->lengths,
         .shares = r->shares,
@@ -222,24 +217,48 @@ void round_plan(struct round *r)
 
 /* ---- what still holds ---- */
 
-/* A job the copy knows keeps the draft's seat; one it does not know stays as it is.
- * What the draft knows, as it is now, and whoever runs besides; not all that wait, which
- * may be a hundred thousand. */
-static struct optimize_input input_of(const struct round *d, struct loop *loop,
-                                      double now_s)
+/* Is every job of the snapshot where it was, and nobody else anywhere?  Then the plan is
+ * one of the present as it is. */
+static bool nothing_happened(const struct round *r, const struct jobs_shown *now)
 {
-    size_t count;
-    const struct job_status *const *active = jobs_active(loop->jobs, &count);
+    size_t at = 0;
+
+    for (size_t i = 0; i < now->count; i++) {
+        const struct job_stamp *stamp = &now->stamps[i];
+
+        if (at == r->count || r->stamps[at].admitted != stamp->admitted) {
+            if (!stamp->waits)
+                return false;
+            continue; /* it was not chosen, or came meanwhile, and waits */
+        }
+        if (r->stamps[at].changed != stamp->changed &&
+            (r->stamps[at].waits != stamp->waits ||
+             !place_stays(now->jobs[i], r->listed[at]->devices,
+                          r->listed[at]->device_count)))
+            return false;
+        at++;
+    }
+    return at == r->count;
+}
+
+/* What the round knows, as it is now, then whoever runs besides; not all that wait, which
+ * may be a hundred thousand. */
+static struct optimize_input input_of(const struct round *r, struct loop *loop,
+                                      const struct jobs_shown *now, double now_s)
+{
+    size_t at = 0;
 
     vec_clear(&loop->ready);
     vec_clear(&loop->ready_at);
     vec_clear(&loop->besides);
-    for (size_t i = 0; i < count; i++) {
-        if (active[i]->listed == d->listing && jobs_may_sit(active[i], now_s)) {
-            vec_push(&loop->ready, active[i]);
-            vec_push(&loop->ready_at, active[i]->listed_at);
-        } else if (active[i]->device_count > 0) {
-            vec_push(&loop->besides, active[i]);
+    for (size_t i = 0; i < now->count; i++) {
+        while (at < r->count && r->stamps[at].admitted < now->stamps[i].admitted)
+            at++;
+        if (at < r->count && r->stamps[at].admitted == now->stamps[i].admitted) {
+            vec_push(&loop->ready, now->jobs[i]);
+            vec_push(&loop->ready_at, at);
+        } else if (!now->stamps[i].waits) {
+            vec_push(&loop->besides, now->jobs[i]);
         }
     }
     vec_each (const struct job_status *, status, &loop->besides)
@@ -247,18 +266,18 @@ static struct optimize_input input_of(const struct round *d, struct loop *loop,
     return loop_input(loop, loop->ready.items, loop->ready.count, now_s);
 }
 
-/* The plan of the round as one of the present. */
-static struct optimize_input take_plan(struct loop *loop, const struct round *r,
-                                       double now_s)
+/* A job the copy knows keeps the plan's seat; one it does not know stays as it is. */
+static struct optimize_input adapt_plan(struct loop *loop, const struct round *r,
+                                        const struct jobs_shown *now, double now_s)
 {
-    struct optimize_input in = input_of(r, loop, now_s);
+    struct optimize_input in = input_of(r, loop, now, now_s);
     struct plan *plan = &loop->plan;
 
     plan_reset(plan, &in);
     for (size_t i = 0; i < in.job_count; i++)
         if (i < loop->ready_at.count)
             plan_take_seat(plan, i, &r->plan, loop->ready_at.items[i]);
-        else if (in.jobs[i]->state == JOB_RUNNING)
+        else
             plan_keep(plan, &in, i);
     memcpy(plan->cap_watts, r->plan.cap_watts,
            (size_t)in.cluster->device_count * sizeof(*plan->cap_watts));
@@ -270,9 +289,28 @@ static struct optimize_input take_plan(struct loop *loop, const struct round *r,
     plan->improved = r->plan.improved;
     for (size_t i = 0; i < r->plan.mend_count; i++)
         plan_note_mend(plan, &r->plan.mends[i]);
+    return in;
+}
+
+/* The plan of the round as one of the present. */
+static struct optimize_input take_plan(struct loop *loop, struct round *r, double now_s)
+{
+    struct jobs_shown now = jobs_shown(loop->jobs, 0, now_s);
+    struct optimize_input in;
+
+    if (nothing_happened(r, &now)) {
+        struct plan last = loop->plan;
+
+        loop->plan = r->plan;
+        r->plan = last;
+        in = loop_input(loop, r->present, r->count, now_s);
+        in.stamps = r->stamps;
+    } else {
+        in = adapt_plan(loop, r, &now, now_s);
+    }
     for (int d = 0; d < in.cluster->device_count; d++) /* an operator's word first */
         if (!isnan(loop->fixed_cap_watts[d]))
-            plan->cap_watts[d] = loop->fixed_cap_watts[d];
+            loop->plan.cap_watts[d] = loop->fixed_cap_watts[d];
     return in;
 }
 
@@ -289,9 +327,9 @@ static void note_changes(struct loop *loop, double now_s)
         if (action->kind == ACTION_CAP)
             loop->device_changed_s[action->device] = now_s;
         if (action->kind == ACTION_STOP)
-            jobs_get(loop->jobs, action->job)->preempted += action->by != 0;
+            jobs_change(loop->jobs, action->job)->preempted += action->by != 0;
         if (action->kind == ACTION_START)
-            note_start(loop, jobs_get(loop->jobs, action->job), now_s);
+            note_start(loop, jobs_change(loop->jobs, action->job), now_s);
         for (int i = 0; i < action->device_count; i++)
             loop->device_changed_s[action->devices[i]] = now_s;
     }
@@ -324,12 +362,10 @@ static void note_before(struct loop *loop, const struct optimize_input *in, bool
                                            .lengths = loop->lengths};
 
     vec_clear(&loop->before);
-    for (size_t i = 0; i < loop->plan.seat_count; i++) {
-        const struct seat *seat = &loop->plan.seats[i];
-        const struct job_status *status = in->jobs[i];
+    vec_each (const size_t, i, &loop->changes) {
+        const struct seat *seat = &loop->plan.seats[*i];
+        const struct job_status *status = in->jobs[*i];
 
-        if (place_stays(status, loop->plan.devices + seat->first, seat->device_count))
-            continue;
         if (leave)
             note_departure(loop, status, seat, in->now_s);
         if (status->state == JOB_RUNNING && seat->device_count > 0)
@@ -355,11 +391,13 @@ static void write_ledger(struct loop *loop, const struct cluster *cluster,
     vec_clear(&loop->decisions);
     for (size_t i = 0; i < loop->plan.mend_count; i++) {
         const struct plan_mend *mend = &loop->plan.mends[i];
-        struct job_status *status = jobs_get(loop->jobs, mend->job);
+        const struct job_status *told = jobs_get(loop->jobs, mend->job);
+        struct job_status *status;
 
         /* That nothing can be done is told once, not in every round. */
-        if (!status || status->mend_told == 1 + (int)mend->help)
+        if (!told || told->mend_told == 1 + (int)mend->help)
             continue;
+        status = jobs_change(loop->jobs, mend->job);
         status->mend_told = 1 + (int)mend->help;
         if (jobs == loop->jobs) /* it was done, not only advised */
             status->helped += mend->help != HELP_NOTHING && mend->help != HELP_FIXED;
@@ -389,7 +427,7 @@ static int take_checked(struct loop *loop, struct round *r, double now_s,
         err_set(err, ERR_INVALID, "the cluster has grown meanwhile");
     } else {
         *in = take_plan(loop, r, now_s);
-        if (place_check(in, &loop->plan, err) == 0)
+        if (place_check(in, &loop->plan, &loop->changes, err) == 0)
             return 0;
     }
     round_destroy(loop, r);
@@ -414,23 +452,14 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
         return -1;
     note_before(loop, &in, true);
     vec_clear(&loop->actions);
-    place_apply(&in, &loop->plan, loop->jobs, loop->cluster, &loop->actions);
+    place_apply(&in, &loop->plan, &loop->changes, loop->jobs, loop->cluster,
+                &loop->actions);
     note_changes(loop, now_s);
     round_destroy(loop, r);
     write_ledger(loop, loop->cluster, loop->jobs, now_s);
     set_next_round(loop, now_s);
     *result = result_of(loop);
     return 0;
-}
-
-/* The jobs of the plan, to be changed without a trace. */
-static struct jobs *copy_jobs(const struct optimize_input *in)
-{
-    struct jobs *copy = jobs_create();
-
-    for (size_t i = 0; i < in->job_count; i++)
-        *jobs_add(copy, &in->jobs[i]->job) = *in->jobs[i];
-    return copy;
 }
 
 int loop_round_advise(struct loop *loop, struct round *r, double now_s,
@@ -443,10 +472,10 @@ int loop_round_advise(struct loop *loop, struct round *r, double now_s,
     if (take_checked(loop, r, now_s, &in, err) < 0)
         return -1;
     cluster = cluster_dup(loop->cluster);
-    jobs = copy_jobs(&in);
+    jobs = jobs_dup(in.jobs, in.job_count); /* to be changed without a trace */
     note_before(loop, &in, false);
     vec_clear(&loop->actions);
-    place_apply(&in, &loop->plan, jobs, cluster, &loop->actions);
+    place_apply(&in, &loop->plan, &loop->changes, jobs, cluster, &loop->actions);
     round_destroy(loop, r);
     write_ledger(loop, cluster, jobs, now_s);
     set_next_round(loop, now_s);

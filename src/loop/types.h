@@ -71,8 +71,6 @@ struct job_status {
     int reference_type; /* it would run on otherwise, see reference_place.h; -1: none */
     double reference_s; /* and from when on */
     double reference_end_s, reference_seen_s; /* until when, and as of when that is */
-    long listed;                   /* in the snapshot of this round, see round.c, */
-    size_t listed_at;              /* and where */
     int ages_passed, parts_passed; /* what was counted of it, see estimate/lengths.h */
     bool held;           /* by its owner or an operator: waits, whatever is free */
     bool leaving;        /* an earlier attempt of it is still there, see cluster.h */
@@ -138,11 +136,14 @@ struct device {
     int job_count;
     uint64_t jobs[LOOP_MAX_SHARE]; /* ids, in order of arrival on the device */
     int leaving_count;             /* jobs that were told to go and are still there */
-    struct device_leaving {
-        uint64_t job;
-        double until_s;        /* it is made to go then, at the latest */
-        struct host_room room; /* it takes until then, for this device */
-    } leaving[LOOP_MAX_SHARE];
+};
+
+/* One of these; few devices have any, so the cluster keeps them. */
+struct device_leaving {
+    int device;
+    uint64_t job;
+    double until_s;        /* it is made to go then, at the latest */
+    struct host_room room; /* it takes until then, for this device */
 };
 
 struct cluster {
@@ -152,7 +153,9 @@ struct cluster {
     struct node *nodes;
     int device_count;
     struct device *devices;
-    size_t node_room, device_room; /* for so many the arrays are large enough */
+    int leaving_count;
+    struct device_leaving *leaving; /* (leaving_count) see cluster_leaving() */
+    size_t node_room, device_room, leaving_room; /* for so many the arrays have room */
     /* Jobs of a group that is itself a reservation end by then; 0: it is none. */
     double group_ends_s[LOOP_NODE_GROUPS];
 };

@@ -3,6 +3,7 @@
 #include "loop/unplaced.h"
 
 #include "base/str.h"
+#include "loop/cluster.h"
 #include "loop/requirement.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ const char *unplaced_sentence(enum unplaced_reason reason, const struct job *job
 bool unplaced_leaving(char *to, size_t size, const struct job *job, int type,
                       const struct cluster *c)
 {
-    for (int i = 0; i < c->device_count; i++) {
+    for (int i = 0; c->leaving_count > 0 && i < c->device_count; i++) {
         const struct device *d = &c->devices[i];
 
         if (d->leaving_count == 0 || d->failed || d->drained ||
@@ -43,7 +44,7 @@ bool unplaced_leaving(char *to, size_t size, const struct job *job, int type,
             continue;
         snprintf(to, size, "%s:%d is being left by job %llu", c->nodes[d->node].name,
                  i - c->nodes[d->node].first_device,
-                 (unsigned long long)d->leaving[0].job);
+                 (unsigned long long)cluster_leaving(c, i, NULL)->job);
         return true;
     }
     return false;

@@ -30,6 +30,7 @@ static struct cluster *empty_cluster(const struct cluster *now)
             c->nodes[n].state = NODE_AWAKE;
     for (int d = 0; d < c->device_count; d++)
         c->devices[d].job_count = c->devices[d].leaving_count = 0;
+    c->leaving_count = 0;
     return c;
 }
 

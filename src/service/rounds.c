@@ -282,9 +282,12 @@ static void explain_waiting(struct service *s)
     explain_some(s, &standing);
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
-        struct record *r = records_get(s->records, seat->job);
+        struct record *r;
 
-        if (r && seat->device_count == 0 && seat->reason != UNPLACED_NONE)
+        if (seat->device_count > 0 || seat->reason == UNPLACED_NONE)
+            continue;
+        r = records_get(s->records, seat->job);
+        if (r)
             explain(s, &standing, r, seat->reason);
     }
     free(standing.users);

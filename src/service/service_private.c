@@ -108,7 +108,7 @@ service_in_the_way(const struct service *s, const struct job_status *status, int
     for (int i = 0; i < status->device_count; i++) {
         *device = status->devices[i];
         if (c->devices[*device].leaving_count > 0)
-            return &c->devices[*device].leaving[0];
+            return cluster_leaving(c, *device, NULL);
     }
     return NULL;
 }

@@ -454,8 +454,9 @@ void views_device(struct json_out *out, const struct service *s, int device,
         views_neighbour(out, s, d->jobs[i], who);
     json_out_end(out);
     json_out_key_array(out, "leaving");
-    for (int i = 0; i < d->leaving_count; i++)
-        views_neighbour(out, s, d->leaving[i].job, who);
+    for (const struct device_leaving *l = cluster_leaving(c, device, NULL); l;
+         l = cluster_leaving(c, device, l))
+        views_neighbour(out, s, l->job, who);
     json_out_end(out);
     json_out_end(out);
 }

@@ -199,7 +199,7 @@ static void a_gpu_that_is_overfull_is_found(void **state)
 {
     struct bench *b = *state;
     int from = first_device(b, 2), to = first_device(b, 1);
-    struct job_status *status = jobs_get(b->sim.loop->jobs, 2);
+    struct job_status *status = jobs_change(b->sim.loop->jobs, 2);
     struct sim_engine *e = engine_of(b);
 
     assert_holds(b);
@@ -251,7 +251,7 @@ static void a_job_seated_where_it_does_not_run_is_found(void **state)
 static void a_job_on_too_few_gpus_or_twice_on_one_is_found(void **state)
 {
     struct bench *b = *state;
-    struct job_status *status = jobs_get(b->sim.loop->jobs, 3);
+    struct job_status *status = jobs_change(b->sim.loop->jobs, 3);
     struct run *pair = run_of(b, 3);
     int second = pair->devices[1];
 

@@ -93,7 +93,7 @@ static void a_device_that_is_being_left_is_not_usable(void **state)
     /* sooner than was thought */
     cluster_begin_leaving(c, 2, &(struct device_leaving){.job = 7, .until_s = 80});
     assert_int_equal(c->devices[2].leaving_count, 2);
-    assert_true(c->devices[2].leaving[0].until_s == 80);
+    assert_true(cluster_leaving(c, 2, NULL)->until_s == 80);
     assert_false(cluster_device_usable(c, 2));
     assert_int_equal(cluster_node_jobs(c, 1), 2);
     cluster_end_leaving(c, 2, 9, 40); /* nobody there */

@@ -7,6 +7,7 @@
 struct scene {
     struct fixture f;
     struct plan plan;
+    place_changes changes;
     place_actions actions;
 };
 
@@ -24,11 +25,13 @@ static void begin(struct scene *s, double now_s)
 static void apply(struct scene *s)
 {
     vec_clear(&s->actions);
-    place_apply(&s->f.in, &s->plan, s->f.jobs, s->f.cluster, &s->actions);
+    place_check(&s->f.in, &s->plan, &s->changes, NULL); /* lists what changes */
+    place_apply(&s->f.in, &s->plan, &s->changes, s->f.jobs, s->f.cluster, &s->actions);
 }
 
 static void scene_fini(struct scene *s)
 {
+    vec_free(&s->changes);
     vec_free(&s->actions);
     plan_fini(&s->plan);
     fixture_fini(&s->f);

@@ -8,6 +8,7 @@
 struct scene {
     struct fixture f;
     struct plan plan;
+    place_changes changes;
 };
 
 static void scene_init(struct scene *s)
@@ -27,6 +28,7 @@ static void scene_init(struct scene *s)
 
 static void scene_fini(struct scene *s)
 {
+    vec_free(&s->changes);
     plan_fini(&s->plan);
     fixture_fini(&s->f);
 }
@@ -35,7 +37,7 @@ static void accepted(struct scene *s)
 {
     struct err err = {0};
 
-    if (place_check(&s->f.in, &s->plan, &err) < 0)
+    if (place_check(&s->f.in, &s->plan, &s->changes, &err) < 0)
         fail_msg("%s", err.text);
     scene_fini(s);
 }
@@ -44,7 +46,7 @@ static void refused(struct scene *s, const char *words)
 {
     struct err err = {0};
 
-    assert_int_equal(place_check(&s->f.in, &s->plan, &err), -1);
+    assert_int_equal(place_check(&s->f.in, &s->plan, &s->changes, &err), -1);
     assert_int_equal(err.code, ERR_INVALID);
     if (!strstr(err.text, words))
         fail_msg("\"%s\" does not say \"%s\"", err.text, words);
@@ -158,11 +160,11 @@ static void types_as_allowed(void **state)
 
     (void)state;
     scene_init(&s);
-    jobs_get(s.f.jobs, 3)->job.types_allowed = 1u << SLOW;
+    jobs_change(s.f.jobs, 3)->job.types_allowed = 1u << SLOW;
     plan_seat(&s.plan, 2, (int[]){5}, 1);
     refused(&s, "may not run on device 5");
     scene_init(&s);
-    jobs_get(s.f.jobs, 3)->job.types_allowed = 1u << FAST;
+    jobs_change(s.f.jobs, 3)->job.types_allowed = 1u << FAST;
     plan_seat(&s.plan, 2, (int[]){5}, 1);
     accepted(&s);
 }
@@ -201,11 +203,11 @@ static void sharing_as_allowed_by_both(void **state)
     for (uint64_t shy = 2; shy <= 3; shy++) {
         scene_init(&s);
         plan_seat(&s.plan, 2, (int[]){3}, 1);
-        jobs_get(s.f.jobs, shy)->job.may_share = false;
+        jobs_change(s.f.jobs, shy)->job.may_share = false;
         refused(&s, "shares device 3 and may not");
     }
     scene_init(&s);
-    jobs_get(s.f.jobs, 2)->job.may_share = false;
+    jobs_change(s.f.jobs, 2)->job.may_share = false;
     accepted(&s);
 }
 
@@ -238,7 +240,7 @@ static void who_may_not_move_is_not_stopped_either(void **state)
     s.plan.seats[1].device_count = 0;
     accepted(&s);
     scene_init(&s);
-    jobs_get(s.f.jobs, 2)->job.may_move = false;
+    jobs_change(s.f.jobs, 2)->job.may_move = false;
     s.plan.seats[1].device_count = 0;
     refused(&s, "job 2 runs and has no seat");
 }
@@ -252,7 +254,7 @@ static void who_may_not_move_stays(void **state)
     plan_seat(&s.plan, 1, (int[]){4}, 1);
     accepted(&s);
     scene_init(&s);
-    jobs_get(s.f.jobs, 2)->job.may_move = false;
+    jobs_change(s.f.jobs, 2)->job.may_move = false;
     plan_seat(&s.plan, 1, (int[]){4}, 1);
     refused(&s, "job 2 is moved and may not");
     scene_init(&s);
@@ -260,7 +262,7 @@ static void who_may_not_move_stays(void **state)
     plan_seat(&s.plan, 1, (int[]){4}, 1);
     refused(&s, "job 2 is moved and may not");
     scene_init(&s); /* a first start is no move */
-    jobs_get(s.f.jobs, 3)->job.may_move = false;
+    jobs_change(s.f.jobs, 3)->job.may_move = false;
     plan_seat(&s.plan, 2, (int[]){4}, 1);
     accepted(&s);
 }
@@ -274,8 +276,8 @@ static void a_host_that_is_full_takes_nobody_more(void **state)
     for (int asked = 0; asked <= 3; asked++) {
         scene_init(&s);
         s.f.cluster->nodes[1].room = (struct host_room){4, 100};
-        jobs_get(s.f.jobs, 1)->job.cpus = 2;
-        jobs_get(s.f.jobs, 3)->job.cpus = asked;
+        jobs_change(s.f.jobs, 1)->job.cpus = 2;
+        jobs_change(s.f.jobs, 3)->job.cpus = asked;
         plan_seat(&s.plan, 2, (int[]){4}, 1);
         if (asked <= 2)
             accepted(&s);
@@ -292,12 +294,12 @@ static void who_runs_stays_when_a_host_has_less_than_before(void **state)
     (void)state;
     scene_init(&s);
     s.f.cluster->nodes[1].room = (struct host_room){1, 100};
-    jobs_get(s.f.jobs, 1)->job.cpus = 2;
+    jobs_change(s.f.jobs, 1)->job.cpus = 2;
     accepted(&s);
     scene_init(&s);
     s.f.cluster->nodes[1].room = (struct host_room){1, 100};
-    jobs_get(s.f.jobs, 1)->job.cpus = 2;
-    jobs_get(s.f.jobs, 3)->job.host_memory_gb = 10; /* asks for none of what lacks */
+    jobs_change(s.f.jobs, 1)->job.cpus = 2;
+    jobs_change(s.f.jobs, 3)->job.host_memory_gb = 10; /* asks for none of what lacks */
     plan_seat(&s.plan, 2, (int[]){4}, 1);
     accepted(&s);
 }

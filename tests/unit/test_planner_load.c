@@ -352,8 +352,8 @@ static void worth_is_by_devices_and_of_training_only(void **state)
     gang->job.devices = 3;
     loaded(gang);
     planner_set_price(w.planner);
-    assert_true(fabs(w.planner->jobs.items[0].worth - 600) < 1e-9);
-    assert_true(w.planner->jobs.items[1].worth == 0);
+    assert_true(fabs(planner_worth(w.planner, &w.planner->jobs.items[0]) - 600) < 1e-9);
+    assert_true(planner_worth(w.planner, &w.planner->jobs.items[1]) == 0);
     assert_ptr_equal(w.planner->jobs.items[1].status, service);
 }
 

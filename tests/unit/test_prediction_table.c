@@ -108,7 +108,7 @@ static int tear_down(void **state)
 
 static void begin_round(void)
 {
-    t.kinds = prediction_table_load(t.table, &t.in, false);
+    t.kinds = prediction_table_load(t.table, &t.in, NULL, false);
 }
 
 /* Questions about pairs that a look at these two takes. */

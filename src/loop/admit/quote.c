@@ -10,6 +10,7 @@
 #include "loop/requirement.h"
 #include "loop/unplaced.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,9 @@ static bool ask_planner(const struct quote_search *f, const struct job *job,
     if (!planner->ops->offer)
         return false;
     fresh.job.submitted_s = in.now_s;
+    if (f->ground->stamps)
+        f->ground->stamps[in.job_count] =
+            (struct job_stamp){.admitted = LONG_MAX, .id = job->id, .waits = true};
     f->ground->jobs[in.job_count++] = &fresh;
     planner->ops->offer(planner->self, &in, f->ground->terms, offer);
     return true;

@@ -58,7 +58,8 @@ struct quote {
 /* What a quote is made of. */
 struct quote_ground {
     struct optimize_input now;
-    const struct job_status **jobs; /* now.jobs, with room for one more behind them */
+    const struct job_status **jobs; /* now.jobs, with room for one more behind them, */
+    struct job_stamp *stamps;       /* and so now.stamps; NULL: there are none */
     const struct planner *planner;
     const struct plan_terms *terms; /* as of the last plan */
 };

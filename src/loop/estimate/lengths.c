@@ -52,6 +52,7 @@ struct length_group {
 struct lengths {
     struct length_group all[2]; /* of training, of services */
     vec_of(struct length_group) alike;
+    vec_of(uint64_t) keys; /* (alike) theirs: they are looked through for every job */
     uint64_t uses;
 };
 
@@ -67,13 +68,14 @@ void lengths_destroy(struct lengths *l)
     if (!l)
         return;
     vec_free(&l->alike);
+    vec_free(&l->keys);
     free(l);
 }
 
-struct lengths *lengths_dup(const struct lengths *l)
+void lengths_copy(struct lengths *copy, const struct lengths *l)
 {
-    struct lengths *copy = lengths_create();
-
+    if (copy->uses == l->uses) /* nothing was told since */
+        return;
     copy->uses = l->uses;
     copy->all[0] = l->all[0];
     copy->all[1] = l->all[1];
@@ -82,6 +84,16 @@ struct lengths *lengths_dup(const struct lengths *l)
         memcpy(copy->alike.items, l->alike.items,
                l->alike.count * sizeof(*l->alike.items));
     copy->alike.count = l->alike.count;
+    vec_clear(&copy->keys);
+    vec_each (const uint64_t, key, &l->keys)
+        vec_push(&copy->keys, *key);
+}
+
+struct lengths *lengths_dup(const struct lengths *l)
+{
+    struct lengths *copy = lengths_create();
+
+    lengths_copy(copy, l);
     return copy;
 }
 
@@ -181,8 +193,8 @@ static const struct length_group *alike_of(const struct lengths *l, const struct
 {
     uint64_t key = key_of(job);
 
-    for (size_t i = 0; i < l->alike.count; i++)
-        if (l->alike.items[i].key == key)
+    for (size_t i = 0; i < l->keys.count; i++)
+        if (l->keys.items[i] == key)
             return &l->alike.items[i];
     return NULL;
 }
@@ -194,6 +206,7 @@ static struct length_group *group_of(struct lengths *l, const struct job *job)
 
     if (!g && l->alike.count < GROUPS_MOST) {
         vec_push(&l->alike, (struct length_group){.key = key_of(job)});
+        vec_push(&l->keys, key_of(job));
         g = &l->alike.items[l->alike.count - 1];
     } else if (!g) {
         g = &l->alike.items[0];
@@ -201,6 +214,7 @@ static struct length_group *group_of(struct lengths *l, const struct job *job)
             if (l->alike.items[i].used < g->used)
                 g = &l->alike.items[i];
         *g = (struct length_group){.key = key_of(job)};
+        l->keys.items[g - l->alike.items] = g->key;
     }
     g->used = ++l->uses;
     return g;
@@ -289,9 +303,21 @@ static void tell(struct lengths *l, struct job_status *status, double now_s, boo
                part_of(status, now_s), ends);
 }
 
-void lengths_follow(struct lengths *l, struct job_status *status, double now_s)
+/* When it leaves the span it is in.  A little earlier: sums are not exact. */
+static double leaves_s(const struct job_status *status)
+{
+    double age = span_at(BY_AGE, status->ages_passed)->end,
+           size = told_size(&status->job);
+
+    if (status->job.kind == JOB_INFERENCE && size > 0)
+        age = fmin(age, size * span_at(BY_PART, status->parts_passed)->end);
+    return status->started_s + age - 1e-3;
+}
+
+double lengths_follow(struct lengths *l, struct job_status *status, double now_s)
 {
     tell(l, status, now_s, false);
+    return isnan(status->started_s) ? now_s : leaves_s(status);
 }
 
 void lengths_ended(struct lengths *l, struct job_status *status, double now_s)
@@ -397,5 +423,7 @@ void lengths_code(struct lengths *l, struct codec *c)
         if (c->in)
             vec_push(&l->alike, (struct length_group){0});
         code_group(&l->alike.items[i], c);
+        if (c->in)
+            vec_push(&l->keys, l->alike.items[i].key);
     }
 }

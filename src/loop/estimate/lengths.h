@@ -23,8 +23,12 @@ struct lengths *lengths_create(void);
 void lengths_destroy(struct lengths *lengths); /* NULL is fine */
 struct lengths *lengths_dup(const struct lengths *lengths);
 
-/* The job has come as far as its status says; it has ended there. */
-void lengths_follow(struct lengths *lengths, struct job_status *status, double now_s);
+/* The same into an old copy. */
+void lengths_copy(struct lengths *copy, const struct lengths *lengths);
+
+/* The job has come as far as its status says; it has ended there.  The first tells until
+ * when there is nothing to follow while its status stays as it is. */
+double lengths_follow(struct lengths *lengths, struct job_status *status, double now_s);
 void lengths_ended(struct lengths *lengths, struct job_status *status, double now_s);
 
 /* Is anything known of its length: was it told, or have jobs been seen to end? */

@@ -35,7 +35,8 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
     plan->used = 0;
     for (size_t i = 0; i < in->job_count; i++)
         plan->seats[i] =
-            (struct seat){.job = in->jobs[i]->job.id, .reason = UNPLACED_CAPACITY};
+            (struct seat){.job = in->stamps ? in->stamps[i].id : in->jobs[i]->job.id,
+                          .reason = UNPLACED_CAPACITY};
     for (size_t d = 0; d < devices; d++)
         plan->cap_watts[d] = in->cluster->devices[d].cap_watts;
     for (size_t n = 0; n < nodes; n++)
@@ -111,23 +112,37 @@ int plan_cap_levels(const struct gpu_sheet *gpu, double watts[PLAN_CAPS_MOST])
     return count;
 }
 
+/* Nodes that get somebody are awake: a seat may have been given up. */
+static void wake_seated(struct plan *plan, const struct cluster *c)
+{
+    bool *asleep = mem_array(bool, (size_t)c->device_count + 1);
+
+    for (int n = 0; n < c->node_count; n++)
+        if (!plan->awake[n])
+            memset(asleep + c->nodes[n].first_device, 1,
+                   (size_t)c->nodes[n].device_count * sizeof(*asleep));
+    for (size_t i = 0; i < plan->seat_count; i++) {
+        const struct seat *seat = &plan->seats[i];
+
+        for (int k = 0; k < seat->device_count; k++)
+            if (asleep[plan->devices[seat->first + k]])
+                plan->awake[c->devices[plan->devices[seat->first + k]].node] = true;
+    }
+    free(asleep);
+}
+
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s)
 {
     const struct cluster *c = in->cluster;
 
     for (int n = 0; n < c->node_count; n++) {
         const struct node *node = &c->nodes[n];
-        bool idle = cluster_node_jobs(c, n) == 0 && node->state == NODE_AWAKE;
 
         if (!in->settings->sleep)
             plan->awake[n] = true;
-        else if (idle && node->may_sleep && in->now_s - node->idle_since_s >= idle_s)
+        else if (node->state == NODE_AWAKE && node->may_sleep &&
+                 in->now_s - node->idle_since_s >= idle_s && cluster_node_is_empty(c, n))
             plan->awake[n] = false;
     }
-    for (size_t i = 0; i < plan->seat_count; i++) { /* a seat may have been given up */
-        const struct seat *seat = &plan->seats[i];
-
-        for (int k = 0; k < seat->device_count; k++)
-            plan->awake[c->devices[plan->devices[seat->first + k]].node] = true;
-    }
+    wake_seated(plan, c);
 }

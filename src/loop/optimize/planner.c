@@ -3,6 +3,7 @@
 #include "loop/optimize/planner_private.h"
 
 #include <math.h>
+#include <string.h>
 
 #define STREAM_STEADY 31
 /* A node without jobs stays awake this long: about what waking it again costs. */
@@ -30,6 +31,11 @@ static void planner_destroy(void *self)
 
     prediction_table_destroy(s->table);
     vec_free(&s->jobs);
+    vec_free(&s->jobs_before);
+    vec_free(&s->stamps);
+    vec_free(&s->shown_stamps);
+    vec_free(&s->was);
+    vec_free(&s->suffering);
     vec_free(&s->members);
     vec_free(&s->usable);
     vec_free(&s->node_type);
@@ -48,6 +54,7 @@ static void planner_destroy(void *self)
     vec_free(&s->shown_jobs);
     vec_free(&s->trials);
     vec_free(&s->caps);
+    vec_free(&s->caps_due);
     vec_free(&s->holds);
     vec_free(&s->draws);
     vec_free(&s->runs);
@@ -59,9 +66,9 @@ static void planner_destroy(void *self)
 static void write_running(struct planner_state *s, struct plan *plan)
 {
     vec_each (const struct planner_job, j, &s->jobs) {
-        if (j->status->state != JOB_RUNNING)
+        if (j->home < 0)
             continue;
-        if (j->moved && j->status->job.devices == 1)
+        if (!j->gang)
             plan_seat(plan, j->seat, &j->device, 1);
         else
             plan_seat(plan, j->seat, j->status->devices, j->status->device_count);
@@ -97,7 +104,8 @@ static bool somebody_queues(const struct planner_state *s)
 }
 
 /* Thinking about each limit in each round takes time on large clusters: there one is
- * looked at again when something was measured, or after a while. */
+ * looked at again when something was measured, or after a while, as part of a round that
+ * improves. */
 #define CAPS_AGAIN_S 300.0
 
 static bool cap_is_settled(struct planner_state *s, int device)
@@ -112,30 +120,97 @@ static bool cap_is_settled(struct planner_state *s, int device)
     for (int e = 0; e < 2 && m[e] >= 0; e++)
         window_s = fmax(window_s, s->jobs.items[m[e]].window_s);
     if (caps->window_s >= window_s && caps->window_s <= window_s &&
-        s->in->now_s - caps->looked_s < CAPS_AGAIN_S)
+        (!s->improves || s->in->now_s - caps->looked_s < CAPS_AGAIN_S))
         return true;
     caps->window_s = window_s;
     caps->looked_s = s->in->now_s;
     return false;
 }
 
-/* The limit each device costs the least with; none before its jobs have been seen to
- * keep their requirements without.  Whoever is slowed down for less power keeps others
- * waiting: none while there is a queue. */
+/* The limit the device costs the least with; none before its jobs have been seen to keep
+ * their requirements without. */
+static void write_cap(struct planner_state *s, struct plan *plan, int device, bool queue)
+{
+    const int *m = planner_members(s, device);
+
+    if (m[0] >= 0 && !queue && all_paced(s, m) && cap_is_settled(s, device))
+        return;
+    plan->cap_watts[device] = 0;
+    if (!queue && all_paced(s, m))
+        planner_cost(s, s->in->cluster->devices[device].type, m[0], m[1],
+                     &plan->cap_watts[device]);
+}
+
+/* When windows of many jobs come at once: so many are thought about in a round. */
+#define CAPS_A_ROUND 192
+
+/* Of a device with somebody new, or who goes, the limit is lifted at once; where somebody
+ * was measured it is thought about in its turn. */
+static void look_at_cap(struct planner_state *s, struct plan *plan, int device)
+{
+    const int *m = planner_members(s, device);
+
+    if (m[0] < 0 || !all_paced(s, m)) {
+        plan->cap_watts[device] = 0;
+    } else if (!s->caps.items[device].due) {
+        s->caps.items[device].due = true;
+        vec_push(&s->caps_due, device);
+    }
+}
+
+static void write_due_caps(struct planner_state *s, struct plan *plan)
+{
+    size_t count = s->caps_due.count, done = 0;
+
+    for (; done < count && done < CAPS_A_ROUND; done++) {
+        int device = s->caps_due.items[done];
+
+        s->caps.items[device].due = false;
+        write_cap(s, plan, device, false);
+    }
+    memmove(s->caps_due.items, s->caps_due.items + done,
+            (count - done) * sizeof(*s->caps_due.items));
+    s->caps_due.count = count - done;
+}
+
+/* On a large cluster: of jobs that were measured, came, go, or have other company. */
+static void write_changed_caps(struct planner_state *s, struct plan *plan)
+{
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct planner_job *j = &s->jobs.items[i];
+
+        if (s->was.items[i] >= 0 && !j->moved)
+            continue;
+        for (int k = 0; k < j->status->device_count; k++)
+            look_at_cap(s, plan, j->status->devices[k]);
+        if (j->moved && !j->gang)
+            look_at_cap(s, plan, j->device);
+    }
+    vec_each (const struct planner_seats, gang, &s->gangs)
+        for (int k = 0; k < s->jobs.items[gang->job].status->job.devices; k++)
+            look_at_cap(s, plan, gang->devices[k]);
+    vec_each (const int, job, &s->queue) {
+        const struct seat *seat = &plan->seats[s->jobs.items[*job].seat];
+
+        for (int k = 0; k < seat->device_count; k++)
+            look_at_cap(s, plan, plan->devices[seat->first + k]);
+    }
+    write_due_caps(s, plan);
+}
+
+/* Whoever is slowed down for less power keeps others waiting: none while there is a
+ * queue. */
 static void write_caps(struct planner_state *s, struct plan *plan)
 {
-    bool queue = somebody_queues(s);
+    bool queue = somebody_queues(s), large = s->in->cluster->device_count > PLANNER_LARGE;
 
-    for (int d = 0; d < s->in->cluster->device_count; d++) {
-        const int *m = planner_members(s, d);
-
-        if (m[0] >= 0 && !queue && all_paced(s, m) && cap_is_settled(s, d))
-            continue;
-        plan->cap_watts[d] = 0;
-        if (queue || !all_paced(s, m))
-            continue;
-        planner_cost(s, s->in->cluster->devices[d].type, m[0], m[1], &plan->cap_watts[d]);
+    if (large && !queue && !s->queued && !s->improves && !(s->limit_watts > 0)) {
+        write_changed_caps(s, plan);
+        return;
     }
+    for (int d = 0; d < s->in->cluster->device_count; d++)
+        write_cap(s, plan, d, queue);
+    s->queued = queue;
 }
 
 /* Jobs that share a device with the job now and leave it by this plan. */
@@ -168,11 +243,15 @@ static enum plan_help help_of(const struct planner_state *s, const struct plan *
 static void write_mends(struct planner_state *s, struct plan *plan)
 {
     vec_clear(&s->order); /* who moved */
+    if (s->suffering.count == 0)
+        return;
     for (int i = 0; i < (int)s->jobs.count; i++)
         if (s->jobs.items[i].moved)
             vec_push(&s->order, i);
-    vec_each (const struct planner_job, j, &s->jobs) {
-        if (j->suffers && !j->status->job.unpromised)
+    vec_each (const int, job, &s->suffering) {
+        const struct planner_job *j = &s->jobs.items[*job];
+
+        if (!j->status->job.unpromised)
             plan_note_mend(plan, &(struct plan_mend){.job = j->status->job.id,
                                                      .help = help_of(s, plan, j),
                                                      .rate = j->status->pace.rate,
@@ -185,6 +264,8 @@ static void seat_waiting(struct planner_state *s, struct plan *plan)
 {
     write_running(s, plan);
     planner_place_waiting(s, plan);
+    if (s->terms && !(s->limit_watts > 0))
+        return; /* an offer, which no limit of a device changes */
     write_caps(s, plan);
     planner_keep_limit(s, plan);
 }

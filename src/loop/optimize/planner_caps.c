@@ -75,7 +75,8 @@ static void note_device(struct planner_state *s, int device)
     uint64_t company = company_of(s, m[0], m[1]);
 
     if (caps->company != company)
-        *caps = (struct planner_caps){.company = company, .deepest = PLAN_CAPS_MOST};
+        *caps = (struct planner_caps){
+            .company = company, .deepest = PLAN_CAPS_MOST, .due = caps->due};
     if (m[0] < 0 || nothing_measured(s, m, caps))
         return;
     type = &s->types[s->in->cluster->devices[device].type];
@@ -146,10 +147,27 @@ static void compare_rates(struct planner_state *s, int device, struct planner_ca
     }
 }
 
+/* On a large cluster only where somebody was measured, came or left. */
+static void note_changed(struct planner_state *s)
+{
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct planner_job *j = &s->jobs.items[i];
+
+        if (s->was.items[i] >= 0)
+            continue;
+        for (int k = 0; k < j->status->device_count; k++)
+            note_device(s, j->status->devices[k]);
+    }
+}
+
 void planner_learn_caps(struct planner_state *s)
 {
     while (s->caps.count < (size_t)s->in->cluster->device_count)
         vec_push(&s->caps, (struct planner_caps){0});
+    if (s->in->cluster->device_count > PLANNER_LARGE) {
+        note_changed(s);
+        return;
+    }
     for (int d = 0; d < s->in->cluster->device_count; d++)
         note_device(s, d);
 }

@@ -161,7 +161,7 @@ static double member_cost(const struct planner_state *s, struct fare *f, double 
         cost += PLANNER_SHORT_WATTS * (0.2 + (needed - rate) / needed);
     else if (!f->paced)
         cost += DOUBT_WATTS * (1 - chance_of(s, f));
-    return cost - job->worth * fmin(1, speed * f->expected / job->unit);
+    return cost - planner_worth(s, job) * fmin(1, speed * f->expected / job->unit);
 }
 
 /* *least: what a deeper limit costs at least, because all it can save is the power. */

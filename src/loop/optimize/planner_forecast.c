@@ -177,8 +177,9 @@ static double left_s(const struct planner_state *s, int device, double now_s)
 
     if (s->usable.items[device] || d->leaving_count == 0 || d->failed || d->drained)
         return INFINITY;
-    for (int i = 0; i < d->leaving_count; i++)
-        at_s = fmax(at_s, d->leaving[i].until_s);
+    for (const struct device_leaving *l = cluster_leaving(s->in->cluster, device, NULL);
+         l; l = cluster_leaving(s->in->cluster, device, l))
+        at_s = fmax(at_s, l->until_s);
     return at_s;
 }
 
@@ -188,8 +189,9 @@ static void become_usable(struct planner_state *s, int device)
     const struct device *d = &s->in->cluster->devices[device];
 
     s->usable.items[device] = true;
-    for (int i = 0; i < d->leaving_count; i++)
-        host_room_take(&s->node_left.items[d->node], d->leaving[i].room, -1);
+    for (const struct device_leaving *l = cluster_leaving(s->in->cluster, device, NULL);
+         l; l = cluster_leaving(s->in->cluster, device, l))
+        host_room_take(&s->node_left.items[d->node], l->room, -1);
 }
 
 /* The device that is left next; -1: none is. */

@@ -14,8 +14,8 @@
 
 static bool may_go(const struct planner_state *s, const struct planner_job *j)
 {
-    return j->status->job.devices > 1 && j->status->state == JOB_RUNNING &&
-           s->settings.moves && j->status->job.may_move && j->device >= 0 && !j->moved &&
+    return j->gang && j->home >= 0 && s->settings.moves && j->status->job.may_move &&
+           j->device >= 0 && !j->moved &&
            j->status->device_count == j->status->job.devices;
 }
 
@@ -63,14 +63,14 @@ static void mend(struct planner_state *s, int job)
 
 void planner_mend_gangs(struct planner_state *s)
 {
-    int count = (int)s->jobs.count, left = planner_mends(s);
-    int first = planner_first_mended(s);
+    size_t count = s->suffering.count, first = planner_first_mended(s);
+    int left = planner_mends(s);
 
-    for (int k = 0; k < count && left > 0; k++) {
-        int i = (first + k) % count;
+    for (size_t k = 0; k < count && left > 0; k++) {
+        int i = s->suffering.items[(first + k) % count];
         const struct planner_job *j = &s->jobs.items[i];
 
-        if (j->suffers && may_go(s, j) && planner_has_waited(s, j)) {
+        if (may_go(s, j) && planner_has_waited(s, j)) {
             mend(s, i);
             left--;
         }
@@ -119,7 +119,7 @@ void planner_improve_gangs(struct planner_state *s)
         int job = (first + i) % count;
         const struct planner_job *j = &s->jobs.items[job];
 
-        if (!may_go(s, j) || !j->paced || !j->settled || j->suffers ||
+        if (!may_go(s, j) || !j->paced || !planner_has_settled(s, j) || j->suffers ||
             planner_left_s(s, j) < PLANNER_LEFT_LEAST_S || !planner_within_budget(s, j))
             continue;
         relocate(s, job);

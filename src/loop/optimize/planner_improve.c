@@ -29,9 +29,10 @@
 #define PATIENCE_S 600.0
 
 /* On large clusters so many who fall short are helped in a round, whoever comes first
- * from a random one on, and each looks at so many devices. */
-#define MENDS_A_ROUND   4
-#define DEVICES_TO_MEND 160
+ * from a random one on, and each looks at so many devices; in a round that improves, and
+ * is not in a hurry, twice as many. */
+#define MENDS_A_ROUND   2
+#define DEVICES_TO_MEND 96
 
 /* Joules a move must save. */
 double planner_hurdle(const struct planner_state *s, const struct planner_job *j)
@@ -77,7 +78,7 @@ bool planner_within_budget(const struct planner_state *s, const struct planner_j
 /* For less cost; who falls short is moved whatever it took so far. */
 static bool may_move(const struct planner_state *s, const struct planner_job *j)
 {
-    return j->movable && j->settled && !j->moved && j->device >= 0 &&
+    return j->movable && planner_has_settled(s, j) && !j->moved && j->device >= 0 &&
            planner_within_budget(s, j);
 }
 
@@ -88,16 +89,22 @@ bool planner_has_waited(const struct planner_state *s, const struct planner_job 
 
 int planner_mends(const struct planner_state *s)
 {
-    return s->in->cluster->device_count > PLANNER_LARGE ? MENDS_A_ROUND : INT_MAX;
+    if (s->in->cluster->device_count <= PLANNER_LARGE)
+        return INT_MAX;
+    return s->improves ? 2 * MENDS_A_ROUND : MENDS_A_ROUND;
 }
 
-int planner_first_mended(struct planner_state *s)
+size_t planner_first_mended(struct planner_state *s)
 {
-    size_t count = s->jobs.count;
+    size_t count = s->jobs.count, at = 0;
+    int first;
 
     if (s->in->cluster->device_count <= PLANNER_LARGE || count == 0)
         return 0;
-    return (int)rng_below(&s->rng, count);
+    first = (int)rng_below(&s->rng, count);
+    while (at < s->suffering.count && s->suffering.items[at] < first)
+        at++;
+    return at;
 }
 
 static void move(struct planner_state *s, int job, int device)
@@ -111,8 +118,9 @@ static void move(struct planner_state *s, int job, int device)
 
 static int looks_to_mend(const struct planner_state *s)
 {
-    return s->in->cluster->device_count > PLANNER_LARGE ? DEVICES_TO_MEND
-                                                        : DEVICES_A_LOOK;
+    if (s->in->cluster->device_count <= PLANNER_LARGE)
+        return DEVICES_A_LOOK;
+    return s->improves ? 2 * DEVICES_TO_MEND : DEVICES_TO_MEND;
 }
 
 /* The best other place of a job that has just been taken off its device. */
@@ -216,14 +224,14 @@ static bool trains_beside(const struct planner_state *s, int job)
  * training beside it cannot go instead. */
 void planner_mend(struct planner_state *s)
 {
-    int count = (int)s->jobs.count, left = planner_mends(s);
-    int first = planner_first_mended(s);
+    size_t count = s->suffering.count, first = planner_first_mended(s);
+    int left = planner_mends(s);
 
-    for (int k = 0; k < count && left > 0; k++) {
-        int i = (first + k) % count;
+    for (size_t k = 0; k < count && left > 0; k++) {
+        int i = s->suffering.items[(first + k) % count];
         const struct planner_job *j = &s->jobs.items[i];
 
-        if (!j->suffers || j->moved || j->device < 0 || j->status->job.devices > 1)
+        if (j->moved || j->device < 0 || j->gang)
             continue;
         left--;
         if (trains_beside(s, i))

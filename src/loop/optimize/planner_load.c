@@ -7,6 +7,7 @@
 #include "loop/recent_rate.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A job is left alone until it was measured where it is beside whoever is there: what a
  * move is worth is not known before.  Not shorter than this, nor for ever. */
@@ -84,7 +85,6 @@ static void load_devices(struct planner_state *s)
 
     vec_clear(&s->members);
     vec_clear(&s->usable);
-    vec_clear(&s->node_type);
     vec_clear(&s->node_jobs);
     vec_clear(&s->node_empty);
     vec_clear(&s->node_left);
@@ -94,7 +94,8 @@ static void load_devices(struct planner_state *s)
         vec_push(&s->usable, cluster_device_usable(c, d));
     }
     for (int n = 0; n < c->node_count; n++) {
-        vec_push(&s->node_type, type_of_node(c, &c->nodes[n]));
+        if (s->node_type.count == (size_t)n) /* types do not change */
+            vec_push(&s->node_type, type_of_node(c, &c->nodes[n]));
         vec_push(&s->node_jobs, 0);
         vec_push(&s->node_empty, c->nodes[n].device_count);
         vec_push(&s->node_left, host_room_of_node(c, n));
@@ -143,43 +144,117 @@ static double tightness(const struct job_status *status)
     return 1 + HELPED_MARGIN * fmin(status->helped, HELPED_MOST);
 }
 
-static void load_job(struct planner_state *s, size_t i, const struct table_kind *kind)
+bool planner_has_settled(const struct planner_state *s, const struct planner_job *j)
 {
-    const struct job_status *status = s->in->jobs[i];
-    struct planner_job job = {.status = status,
-                              .seat = s->seats.items[i],
-                              .slot = -1,
-                              .kind = kind,
-                              .left_s = NAN,
-                              .window_s = status->pace.at_s,
+    return s->in->now_s - j->placed_s >= (j->paced ? SETTLE_S : SETTLE_MOST_S);
+}
+
+/* What of a job neither its kind nor the round changes. */
+static struct planner_job new_job(const struct planner_state *s,
+                                  const struct job_status *status)
+{
+    struct planner_job job = {.window_s = status->pace.at_s,
                               .unpromised = status->job.unpromised,
                               .room = host_room_each(&status->job),
                               .mark = rng_mix(status->job.id, 1),
-                              .device = -1};
+                              .placed_s = status->placed_s,
+                              .gang = status->job.devices > 1,
+                              .service = status->job.kind == JOB_INFERENCE,
+                              .timed = status->job.need.kind == NEED_DEADLINE,
+                              .home = status->device_count > 0 ? status->devices[0] : -1};
 
-    job.unit = unit_of(s, &job);
     job.need = requirement_rate_now(status, s->in->now_s);
     job.keep = requirement_rate_kept(status, s->in->now_s);
-    if (status->job.kind == JOB_INFERENCE)
+    if (job.service)
         job.keep = fmin(job.need, SERVICE_KEEP * job.keep);
     job.paced = status->state == JOB_RUNNING && recent_rate_known(status, s->in->cluster);
     job.movable = s->in->settings->moves && status->job.may_move &&
-                  status->state == JOB_RUNNING && status->job.devices == 1 &&
-                  !crowded(s, status);
-    job.settled =
-        s->in->now_s - status->placed_s >= (job.paced ? SETTLE_S : SETTLE_MOST_S);
+                  status->state == JOB_RUNNING && !job.gang && !crowded(s, status);
     job.suffers = job.paced && suffers(status, job.keep);
     job.capped = job.need;
-    if (status->job.kind == JOB_INFERENCE && job.paced && !job.suffers)
+    if (job.service && job.paced && !job.suffers)
         job.need = status->job.need.rate; /* demand will rise again */
-    if (status->job.kind == JOB_INFERENCE) {
+    if (job.service) {
         job.need *= tightness(status);
         job.capped *= tightness(status);
     }
     job.bound = status->job.group > 0 || s->reserved;
-    if (status->job.devices > 1)
-        vec_push(&s->gang_jobs, (int)s->jobs.count);
-    vec_push(&s->jobs, job);
+    return job;
+}
+
+static void load_job(struct planner_state *s, size_t i, const struct table_kind *kind)
+{
+    int was = s->was.items[i];
+    bool known = was >= 0 && !s->jobs_before.items[was].timed;
+    struct planner_job job =
+        known ? s->jobs_before.items[was] : new_job(s, s->in->jobs[i]);
+
+    job.status = s->in->jobs[i];
+    job.seat = s->seats.items[i];
+    job.slot = job.device = -1;
+    job.left_s = NAN;
+    job.moved = job.stopped = job.held = false;
+    if (!known || job.kind != kind || job.asked != kind->asked) {
+        job.kind = kind;
+        job.unit = unit_of(s, &job);
+        job.asked = kind->asked;
+    }
+    if (job.gang)
+        vec_push(&s->gang_jobs, (int)i);
+    if (job.suffers)
+        vec_push(&s->suffering, (int)i);
+    s->jobs.items[s->jobs.count++] = job;
+}
+
+/* Which jobs were loaded before as they are now: both lists are in order of admission. */
+static void find_unchanged(struct planner_state *s)
+{
+    const struct job_stamp *before = s->stamps.items;
+    size_t count = s->jobs_before.count, at = 0;
+
+    if (s->stamps.count != count || s->may_move_before != s->in->settings->moves ||
+        s->reserved_before != s->reserved)
+        count = 0;
+    vec_clear(&s->was);
+    vec_reserve(&s->was, s->in->job_count);
+    for (size_t i = 0; i < s->in->job_count; i++) {
+        const struct job_stamp *stamp = s->in->stamps ? &s->in->stamps[i] : NULL;
+
+        while (stamp && at < count && before[at].admitted < stamp->admitted)
+            at++;
+        s->was.items[s->was.count++] = stamp && at < count && stamp->changed > 0 &&
+                                               before[at].changed == stamp->changed
+                                           ? (int)at
+                                           : -1;
+    }
+}
+
+/* The jobs of the last round, to be looked up, and whom they are compared with next. */
+static void keep_before(struct planner_state *s)
+{
+    struct planner_job *items = s->jobs_before.items;
+    size_t capacity = s->jobs_before.capacity;
+
+    s->jobs_before.items = s->jobs.items;
+    s->jobs_before.count = s->jobs.count;
+    s->jobs_before.capacity = s->jobs.capacity;
+    s->jobs.items = items;
+    s->jobs.count = 0;
+    s->jobs.capacity = capacity;
+    vec_reserve(&s->jobs, s->in->job_count);
+}
+
+static void keep_stamps(struct planner_state *s)
+{
+    size_t count = s->in->stamps ? s->in->job_count : 0;
+
+    vec_clear(&s->stamps);
+    vec_reserve(&s->stamps, count);
+    if (count > 0)
+        memcpy(s->stamps.items, s->in->stamps, count * sizeof(*s->stamps.items));
+    s->stamps.count = count;
+    s->may_move_before = s->in->settings->moves;
+    s->reserved_before = s->reserved;
 }
 
 void planner_attach(struct planner_state *s, int job, const int *devices, int count)
@@ -219,19 +294,28 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
 
     planner_show(s, in);
     s->in = in = &s->shown;
-    kinds = prediction_table_load(s->table, in, s->improves);
+    s->reserved = node_access_reserved(in->cluster);
+    keep_before(s);
+    find_unchanged(s);
+    kinds = prediction_table_load(s->table, in, s->was.items, s->improves);
     load_types(s);
     load_devices(s);
-    s->reserved = node_access_reserved(in->cluster);
-    vec_clear(&s->jobs);
     vec_clear(&s->gangs);
     vec_clear(&s->gang_jobs);
+    vec_clear(&s->suffering);
     vec_clear(&s->started);
     s->preemptions = 0;
     for (size_t i = 0; i < in->job_count; i++)
         load_job(s, i, kinds[i]);
-    for (size_t i = 0; i < in->job_count; i++)
-        planner_attach(s, (int)i, in->jobs[i]->devices, in->jobs[i]->device_count);
+    keep_stamps(s);
+    for (int i = 0; i < (int)in->job_count; i++) {
+        const struct planner_job *j = &s->jobs.items[i];
+
+        if (j->gang)
+            planner_attach(s, i, j->status->devices, j->status->device_count);
+        else if (j->home >= 0)
+            planner_attach(s, i, &j->home, 1);
+    }
     s->slots = 0;
     s->looks++;
     vec_reserve(&s->alone, in->job_count * (size_t)in->cluster->type_count);

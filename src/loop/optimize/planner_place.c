@@ -122,10 +122,11 @@ static int next_node(const struct planner_state *s, int job, int type, int wante
 }
 
 /* What it costs a gang to span nodes: progress, and maybe its requirement. */
-static double spread_cost(const struct planner_job *j, int type)
+static double spread_cost(const struct planner_state *s, const struct planner_job *j,
+                          int type)
 {
     double spread = j->kind->spread, rate = j->kind->alone[type].rate;
-    double cost = (1 - spread) * j->worth;
+    double cost = (1 - spread) * planner_worth(s, j);
 
     if (rate >= j->need && spread * rate < j->need)
         cost += PLANNER_SHORT_WATTS * (0.2 + 1 - spread * rate / j->need);
@@ -167,7 +168,7 @@ static bool gang_on_type(struct planner_state *s, int job, int type, bool *used,
     }
     out->cost += cost;
     if (nodes > 1)
-        out->cost += spread_cost(j, type);
+        out->cost += spread_cost(s, j, type);
     return true;
 }
 
@@ -191,7 +192,7 @@ double planner_gang_cost(struct planner_state *s, int job, const int *devices)
     /* What was measured where it is has that in it. */
     if (cluster_nodes_spanned(c, devices, count) > 1 &&
         !(j->paced && devices == j->status->devices))
-        cost += spread_cost(j, type);
+        cost += spread_cost(s, j, type);
     return cost;
 }
 
@@ -267,7 +268,7 @@ static void find_companion(struct planner_state *s, int job, struct planner_seat
             continue;
         cost -= planner_cost(s, type, other, -1, NULL);
         if (cluster_nodes_spanned(s->in->cluster, devices, j->status->job.devices) > 1)
-            cost += spread_cost(j, type);
+            cost += spread_cost(s, j, type);
         if (cost < best->cost) {
             best->cost = cost;
             memcpy(best->devices, devices, sizeof(best->devices));

@@ -101,14 +101,6 @@ static struct planner_draws add_up(struct planner_state *s, bool large)
     return sum;
 }
 
-static void set_worth(struct planner_state *s)
-{
-    vec_each (struct planner_job, job, &s->jobs)
-        job->worth = job->status->job.kind == JOB_INFERENCE
-                         ? 0
-                         : s->price * job->status->job.devices;
-}
-
 void planner_set_price(struct planner_state *s)
 {
     double passed_s = s->in->now_s - s->priced_s;
@@ -117,10 +109,8 @@ void planner_set_price(struct planner_state *s)
 
     if (large)
         look_at_some(s);
-    if (large && passed_s < PRICED_S) {
-        set_worth(s);
+    if (large && passed_s < PRICED_S)
         return;
-    }
     sum = add_up(s, large);
     if (isinf(s->priced_s)) { /* the first round */
         s->price = s->settings.progress_watts;
@@ -133,11 +123,9 @@ void planner_set_price(struct planner_state *s)
             (1 - exp(-passed_s / SMOOTH_S)) * (sum.training / sum.units - s->price);
     s->watts_now = sum.watts;
     s->priced_s = s->in->now_s;
-    set_worth(s);
 }
 
 void planner_take_terms(struct planner_state *s)
 {
     s->price = s->terms->known ? s->terms->price_watts : s->settings.progress_watts;
-    set_worth(s);
 }

@@ -55,15 +55,19 @@ struct planner_job {
     double capped;   /* rate it must have, with a margin, under a power limit */
     double keep;     /* rate below which it is helped where it is */
     double unit;     /* best rate alone anywhere: what its progress is measured by */
-    double worth;    /* watts a unit of progress is worth; 0 for services */
     uint64_t mark;   /* of its id, see planner_caps.c */
+    long asked;      /* when its kind was, as of which the unit is */
+    double placed_s; /* when it came where it is */
+    int home;        /* its first device as the round began; -1: waits */
     double left_s;   /* see planner_left_s(); NaN: nobody has asked yet */
     double window_s; /* end of its newest window */
     struct host_room room; /* it takes of the node of each of its devices */
     bool bound;            /* to some of the nodes, see node_access.h */
     bool movable;          /* may be moved at all */
     bool unpromised;       /* the job's */
-    bool settled; /* has been where it is long enough to be moved for less cost */
+    bool gang;             /* on several devices */
+    bool service;
+    bool timed;   /* what it needs changes by itself: a deadline */
     bool paced;   /* measured where it is beside whoever is there */
     bool suffers; /* and found to do less than it must */
     bool moved;   /* in this round */
@@ -121,6 +125,7 @@ struct planner_caps {
     double looked_s;  /* when the limit was last thought about, and after which window */
     double window_s;
     double noted_s; /* the newest window that was taken note of */
+    bool due;       /* to be thought about, see planner.c */
 };
 
 /* A place taken for what it may turn out to be, until it is measured. */
@@ -151,13 +156,20 @@ struct planner_state {
     struct optimize_settings settings;
     double limit_watts; /* the cluster may draw now and soon; 0: no limit */
     vec_of(const struct job_status *) shown_jobs;
-    vec_of(size_t) seats; /* (shown) where the plan has each */
-    bool typed;           /* the types have been loaded, */
-    bool typed_caps;      /* with power limits */
+    vec_of(struct job_stamp) shown_stamps; /* (shown) */
+    vec_of(size_t) seats;                  /* (shown) where the plan has each */
+    bool typed;                            /* the types have been loaded, */
+    bool typed_caps;                       /* with power limits */
     struct prediction_table *table;
     struct rng rng;
     struct planner_type types[CLUSTER_MAX_TYPES];
     vec_of(struct planner_job) jobs;
+    /* What was loaded last and is still true need not be loaded again. */
+    vec_of(struct planner_job) jobs_before;
+    vec_of(struct job_stamp) stamps; /* (jobs) */
+    bool may_move_before, reserved_before;
+    vec_of(int) was;       /* (jobs) places of the same in jobs_before; -1: new */
+    vec_of(int) suffering; /* jobs */
     vec_of(int) members;   /* (devices, 2) jobs; -1: nobody */
     vec_of(bool) usable;   /* (devices) may get a job */
     vec_of(int) node_type; /* (nodes) of all its devices; -1: it has several */
@@ -178,6 +190,8 @@ struct planner_state {
     struct planner_view view;
     vec_of(struct planner_trial) trials;
     vec_of(struct planner_caps) caps;  /* (devices) */
+    vec_of(int) caps_due;              /* devices whose limit is to be thought about */
+    bool queued;                       /* somebody did when all limits were last set */
     vec_of(struct planner_hold) holds; /* (devices) */
     struct plan_learning learning;
     double watts_now;      /* of nodes with jobs */
@@ -202,6 +216,14 @@ static inline int *planner_members(const struct planner_state *s, int device)
 
 /* planner_load.c: the round's jobs, devices and prices. */
 void planner_load(struct planner_state *s, const struct optimize_input *in);
+/* Has it been where it is long enough to be moved for less cost? */
+bool planner_has_settled(const struct planner_state *s, const struct planner_job *j);
+/* Watts a unit of its progress is worth; 0 for services. */
+static inline double planner_worth(const struct planner_state *s,
+                                   const struct planner_job *j)
+{
+    return j->service ? 0 : s->price * j->status->job.devices;
+}
 /* How long the job is expected to run on. */
 double planner_left_s(const struct planner_state *s, const struct planner_job *j);
 /* planner_queue.c: who runs, and the head of the queue in its order. */
@@ -342,9 +364,9 @@ double planner_hurdle(const struct planner_state *s, const struct planner_job *j
 double planner_horizon(const struct planner_state *s, const struct planner_job *j);
 /* May it be moved for less cost, after what moves took from it so far? */
 bool planner_within_budget(const struct planner_state *s, const struct planner_job *j);
-/* How many who fall short are helped in this round, and from which job on. */
+/* How many who fall short are helped in this round, and from which of them on. */
 int planner_mends(const struct planner_state *s);
-int planner_first_mended(struct planner_state *s);
+size_t planner_first_mended(struct planner_state *s);
 /* Is it long enough where it is to be moved again, after so many moves? */
 bool planner_has_waited(const struct planner_state *s, const struct planner_job *j);
 

@@ -63,11 +63,14 @@ void planner_show(struct planner_state *s, const struct optimize_input *in)
     choose_head(in, order, count, shown);
     vec_clear(&s->shown_jobs);
     vec_clear(&s->seats);
+    vec_clear(&s->shown_stamps);
     for (size_t i = 0; i < in->job_count; i++)
-        if (in->jobs[i]->state != JOB_WAITING || shown[i]) {
+        if (!optimize_input_waits(in, i) || shown[i]) {
             place[i] = (int)s->shown_jobs.count;
             vec_push(&s->shown_jobs, in->jobs[i]);
             vec_push(&s->seats, i);
+            if (in->stamps)
+                vec_push(&s->shown_stamps, in->stamps[i]);
         }
     vec_clear(&s->queue);
     for (size_t i = 0; i < count; i++)
@@ -78,6 +81,7 @@ void planner_show(struct planner_state *s, const struct optimize_input *in)
     free(place);
     s->shown = *in;
     s->shown.jobs = s->shown_jobs.items;
+    s->shown.stamps = in->stamps ? s->shown_stamps.items : NULL;
     s->shown.job_count = s->shown_jobs.count;
     s->shown.settings = &s->settings;
 }
@@ -196,10 +200,14 @@ static double soonest_of(const struct planner_state *s, int job, struct soon_amo
     vec_of(struct soon) soon = {0};
     double when = INFINITY, sum = 0;
 
-    for (int d = among.first; d < among.first + among.count; d++)
-        if (s->in->cluster->devices[d].type == among.type &&
-            isfinite(free_in_s(s, job, d)))
-            vec_push(&soon, (struct soon){d, free_in_s(s, job, d)});
+    for (int d = among.first; d < among.first + among.count; d++) {
+        double free_s = s->in->cluster->devices[d].type == among.type
+                            ? free_in_s(s, job, d)
+                            : INFINITY;
+
+        if (isfinite(free_s))
+            vec_push(&soon, (struct soon){d, free_s});
+    }
     if (soon.count > 1)
         qsort(soon.items, soon.count, sizeof(*soon.items), by_time);
     for (size_t i = 0; i < soon.count && taken < wanted; i++) {

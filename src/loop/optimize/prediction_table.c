@@ -29,12 +29,14 @@ struct prediction_table {
     const struct optimize_input *in;
     int types;
     struct table_kind kinds[SLOTS];
-    struct map *by_key;                   /* key -> index of the kind */
-    struct table_pair *pairs;             /* (types, PAIRS): see cell() */
-    bool *known;                          /* the same */
-    int count;                            /* kinds of this round, */
-    struct table_kind *last;              /* and the newest of them */
-    vec_of(const struct table_kind *) of; /* (jobs) */
+    struct map *by_key;                          /* key -> index of the kind */
+    struct table_pair *pairs;                    /* (types, PAIRS): see cell() */
+    bool *known;                                 /* the same */
+    int count;                                   /* kinds of this round, */
+    struct table_kind *last;                     /* and the newest of them */
+    vec_of(const struct table_kind *) of;        /* (jobs) */
+    vec_of(const struct table_kind *) of_before; /* (jobs of the last round) */
+    bool each;                                   /* a kind a job, in the last round */
     long round;
     int left; /* kinds that may be asked for again this round */
     int turn; /* kind whose pairs are asked again this round */
@@ -56,6 +58,7 @@ void prediction_table_destroy(struct prediction_table *k)
     free(k->pairs);
     free(k->known);
     vec_free(&k->of);
+    vec_free(&k->of_before);
     free(k);
 }
 
@@ -160,10 +163,14 @@ static struct table_kind *find_kind(struct prediction_table *k, uint64_t key)
     return oldest;
 }
 
+/* before: what it was in the last round, when it was the same job; NULL: nobody knows. */
 static const struct table_kind *kind_of(struct prediction_table *k,
-                                        const struct job_status *job, bool each)
+                                        const struct job_status *job,
+                                        const struct table_kind *before, bool each)
 {
-    struct table_kind *kind = find_kind(k, key_of(job, each));
+    struct table_kind *kind = before && before->round >= k->round - 1
+                                  ? (struct table_kind *)(uintptr_t)before
+                                  : find_kind(k, key_of(job, each));
     bool old;
 
     if (kind->round == k->round) /* another job stands for it */
@@ -213,18 +220,20 @@ static void fit_types(struct prediction_table *k, int types)
 static bool somebody_waits(const struct optimize_input *in)
 {
     for (size_t j = 0; j < in->job_count; j++)
-        if (in->jobs[j]->state == JOB_WAITING)
+        if (optimize_input_waits(in, j))
             return true;
     return false;
 }
 
 const struct table_kind *const *prediction_table_load(struct prediction_table *k,
                                                       const struct optimize_input *in,
-                                                      bool at_ease)
+                                                      const int *was, bool at_ease)
 {
     bool each = in->job_count <= PREDICTION_TABLE_MOST;
+    bool known = was && !each && !k->each && k->count < PREDICTION_TABLE_MOST;
 
     k->in = in;
+    k->each = each;
     k->round++;
     k->count = 0;
     k->left = KINDS_A_ROUND;
@@ -234,9 +243,15 @@ const struct table_kind *const *prediction_table_load(struct prediction_table *k
                                                  : somebody_waits(in) ? 0
                                                                       : CELLS_A_ROUND);
     fit_types(k, in->cluster->type_count);
+    vec_clear(&k->of_before);
+    vec_reserve(&k->of_before, k->of.count);
+    if (known)
+        memcpy(k->of_before.items, k->of.items, k->of.count * sizeof(*k->of.items));
     vec_clear(&k->of);
     for (size_t j = 0; j < in->job_count; j++)
-        vec_push(&k->of, kind_of(k, in->jobs[j], each));
+        vec_push(&k->of,
+                 kind_of(k, in->jobs[j],
+                         known && was[j] >= 0 ? k->of_before.items[was[j]] : NULL, each));
     if (each) /* else kinds of many jobs: no two in particular */
         forget_present_pairs(k);
     k->turn = (k->turn + 1) % SLOTS;

@@ -49,11 +49,12 @@ void prediction_table_destroy(struct prediction_table *table); /* NULL is fine *
 
 /* Begin a round: sort the input's jobs into kinds and ask for what has changed; of many
  * jobs only for a part of that, a larger one at ease, when nobody waits for the plan.
- * Returned is the kind of each job, in the input's order, borrowed until the next round.
- */
+ * was (job_count): which job of the last round each was, unchanged; -1, or NULL for all:
+ * none.  Returned is the kind of each job, in the input's order, borrowed until the next
+ * round. */
 const struct table_kind *const *prediction_table_load(struct prediction_table *table,
                                                       const struct optimize_input *in,
-                                                      bool at_ease);
+                                                      const int *was, bool at_ease);
 
 /* Two that share a device; the model is asked when they are first wanted. */
 struct table_pair prediction_table_pair_on(struct prediction_table *table,

@@ -54,15 +54,20 @@ static int check_stay(const struct optimize_input *in, const struct plan *plan, 
     return 0;
 }
 
+/* How many jobs come to be on each device, and whether one of them is new there. */
+struct device_load {
+    int jobs;
+    bool entered;
+};
+
+/* Of a job that does not stay as it is. */
 static int check_seat(const struct optimize_input *in, const struct plan *plan, size_t i,
-                      int *load, struct err *err)
+                      struct device_load *load, struct err *err)
 {
     const struct job_status *status = in->jobs[i];
     const struct seat *seat = &plan->seats[i];
     unsigned long long id = status->job.id;
 
-    if (seat->job != status->job.id)
-        return err_set(err, ERR_INVALID, "seat %zu is not for job %llu", i, id);
     if (seat->device_count == 0)
         return 0;
     if (seat->device_count != status->job.devices || seat->first < 0 ||
@@ -85,30 +90,69 @@ static int check_seat(const struct optimize_input *in, const struct plan *plan, 
              !node_access_allows(in->cluster, &status->job, in->cluster->devices[d].node,
                                  in->now_s)))
             return err_set(err, ERR_INVALID, "job %llu may not run on device %d", id, d);
-        if (!plan->awake[in->cluster->devices[d].node])
-            return err_set(err, ERR_INVALID, "job %llu sits on a node that shall sleep",
-                           id);
-        load[d]++;
+        load[d].jobs++;
+        load[d].entered = true;
+    }
+    return 0;
+}
+
+/* Most jobs stay, and what held for them before holds. */
+static int check_seats(const struct optimize_input *in, const struct plan *plan,
+                       struct device_load *load, place_changes *changes, struct err *err)
+{
+    for (size_t i = 0; i < plan->seat_count; i++) {
+        const struct seat *seat = &plan->seats[i];
+        const int *devices = plan->devices + seat->first;
+        uint64_t id = in->stamps ? in->stamps[i].id : in->jobs[i]->job.id;
+
+        if (seat->job != id)
+            return err_set(err, ERR_INVALID, "seat %zu is not for job %llu", i,
+                           (unsigned long long)id);
+        if (seat->first >= 0 &&
+            (size_t)(seat->first + seat->device_count) <= plan->used &&
+            place_stays(in->jobs[i], devices, seat->device_count)) {
+            for (int k = 0; k < seat->device_count; k++)
+                load[devices[k]].jobs++;
+            continue;
+        }
+        vec_push(changes, i);
+        if (check_seat(in, plan, i, load, err) < 0 || check_stay(in, plan, i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_awake(const struct optimize_input *in, const struct plan *plan,
+                       const struct device_load *load, struct err *err)
+{
+    for (int n = 0; n < in->cluster->node_count; n++) {
+        const struct node *node = &in->cluster->nodes[n];
+
+        for (int d = node->first_device;
+             !plan->awake[n] && d < node->first_device + node->device_count; d++)
+            if (load[d].jobs > 0)
+                return err_set(err, ERR_INVALID,
+                               "a job sits on %s, a node that shall sleep", node->name);
     }
     return 0;
 }
 
 static int check_sharing(const struct optimize_input *in, const struct plan *plan,
-                         const int *load, struct err *err)
+                         const struct device_load *load, struct err *err)
 {
     for (size_t i = 0; i < plan->seat_count; i++) {
         const struct seat *seat = &plan->seats[i];
 
         for (int k = 0; k < seat->device_count; k++) {
-            int d = plan->devices[seat->first + k];
+            int d = plan->devices[seat->first + k], most;
 
-            int most = cluster_share_most(in->cluster, d, in->settings->share_max);
-
-            /* Where fewer may share than before, those who do already go on. */
-            if (load[d] > most && !sits_on(in->jobs[i], d))
+            if (!load[d].entered) /* those who share already go on */
+                continue;
+            most = cluster_share_most(in->cluster, d, in->settings->share_max);
+            if (load[d].jobs > most && !sits_on(in->jobs[i], d))
                 return err_set(err, ERR_INVALID, "device %d has %d jobs, %d are allowed",
-                               d, load[d], most);
-            if (load[d] > 1 && !in->jobs[i]->job.may_share)
+                               d, load[d].jobs, most);
+            if (load[d].jobs > 1 && !in->jobs[i]->job.may_share)
                 return err_set(err, ERR_INVALID, "job %llu shares device %d and may not",
                                (unsigned long long)seat->job, d);
         }
@@ -134,15 +178,11 @@ static struct host_room *rooms_left(const struct optimize_input *in,
 }
 
 /* Does somebody come to a device who asks for room on its host? */
-static bool rooms_matter(const struct optimize_input *in, const struct plan *plan)
+static bool rooms_matter(const struct optimize_input *in, const place_changes *changes)
 {
-    for (size_t i = 0; i < plan->seat_count; i++) {
-        const struct seat *seat = &plan->seats[i];
-
-        if (host_room_wanted(host_room_each(&in->jobs[i]->job)) &&
-            !place_stays(in->jobs[i], plan->devices + seat->first, seat->device_count))
+    vec_each (const size_t, i, changes)
+        if (host_room_wanted(host_room_each(&in->jobs[*i]->job)))
             return true;
-    }
     return false;
 }
 
@@ -157,15 +197,16 @@ static bool sits_on_node(const struct cluster *c, const struct job_status *statu
 
 /* Where less is left than before, those who are there already go on. */
 static int check_rooms(const struct optimize_input *in, const struct plan *plan,
-                       struct err *err)
+                       const place_changes *changes, struct err *err)
 {
     struct host_room *left;
     int rc = 0;
 
-    if (!rooms_matter(in, plan))
+    if (!rooms_matter(in, changes))
         return 0;
     left = rooms_left(in, plan);
-    for (size_t i = 0; i < plan->seat_count && rc == 0; i++) {
+    for (size_t c = 0; c < changes->count && rc == 0; c++) {
+        size_t i = changes->items[c];
         const struct seat *seat = &plan->seats[i];
         struct host_room each = host_room_each(&in->jobs[i]->job);
 
@@ -202,67 +243,63 @@ static int check_caps(const struct optimize_input *in, const struct plan *plan,
     return 0;
 }
 
-int place_check(const struct optimize_input *in, const struct plan *plan, struct err *err)
+int place_check(const struct optimize_input *in, const struct plan *plan,
+                place_changes *changes, struct err *err)
 {
-    int *load = mem_array(int, (size_t)in->cluster->device_count);
+    struct device_load *load;
     int rc = -1;
 
-    if (plan->seat_count != in->job_count) {
-        err_set(err, ERR_INVALID, "the plan has %zu seats for %zu jobs", plan->seat_count,
-                in->job_count);
-        goto done;
-    }
-    for (size_t i = 0; i < plan->seat_count; i++)
-        if (check_seat(in, plan, i, load, err) < 0 || check_stay(in, plan, i, err) < 0)
-            goto done;
-    if (check_sharing(in, plan, load, err) < 0 || check_rooms(in, plan, err) < 0 ||
-        check_caps(in, plan, err) < 0)
-        goto done;
-    rc = 0;
-done:
+    vec_clear(changes);
+    if (plan->seat_count != in->job_count)
+        return err_set(err, ERR_INVALID, "the plan has %zu seats for %zu jobs",
+                       plan->seat_count, in->job_count);
+    load = mem_array(struct device_load, (size_t)in->cluster->device_count);
+    if (check_seats(in, plan, load, changes, err) == 0 &&
+        check_awake(in, plan, load, err) == 0 &&
+        check_sharing(in, plan, load, err) == 0 &&
+        check_rooms(in, plan, changes, err) == 0 && check_caps(in, plan, err) == 0)
+        rc = 0;
     free(load);
     return rc;
 }
 
 /* ---- what is to be done ---- */
 
-static void leave_all(struct job_status *status, struct cluster *cluster, double now_s)
+static void leave_all(struct job_status *status, struct jobs *jobs,
+                      struct cluster *cluster, double now_s)
 {
-    for (int i = 0; i < status->device_count; i++)
+    for (int i = 0; i < status->device_count; i++) {
         cluster_leave(cluster, status->devices[i], status->job.id, now_s);
+        jobs_touch(jobs, &cluster->devices[status->devices[i]]);
+    }
     status->device_count = 0;
 }
 
-/* First everyone who goes leaves, so that the seats of those who come are free; does
- * anybody? */
-static bool vacate(const struct optimize_input *in, const struct plan *plan,
-                   struct jobs *jobs, struct cluster *cluster, place_actions *actions)
+/* First everyone who goes leaves, so that the seats of those who come are free. */
+static void vacate(const struct optimize_input *in, const struct plan *plan,
+                   const place_changes *changes, struct jobs *jobs,
+                   struct cluster *cluster, place_actions *actions)
 {
-    bool any = false;
+    vec_each (const size_t, i, changes) {
+        const struct seat *seat = &plan->seats[*i];
+        struct job_status *status = jobs_change(jobs, seat->job);
 
-    for (size_t i = 0; i < plan->seat_count; i++) {
-        const struct seat *seat = &plan->seats[i];
-        struct job_status *status;
-
-        if (in->jobs[i]->state != JOB_RUNNING ||
-            place_stays(in->jobs[i], plan->devices + seat->first, seat->device_count))
+        if (status->state != JOB_RUNNING)
             continue;
-        status = jobs_get(jobs, seat->job);
-        leave_all(status, cluster, in->now_s);
-        any = true;
+        leave_all(status, jobs, cluster, in->now_s);
         if (seat->device_count == 0) {
             status->state = JOB_WAITING;
             vec_push(actions, (struct action){
                                   .kind = ACTION_STOP, .job = seat->job, .by = seat->by});
         }
     }
-    return any;
 }
 
 static void seat_one(const struct optimize_input *in, const struct plan *plan,
-                     const struct seat *seat, struct job_status *status,
-                     struct cluster *cluster, place_actions *actions)
+                     const struct seat *seat, struct jobs *jobs, struct cluster *cluster,
+                     place_actions *actions)
 {
+    struct job_status *status = jobs_change(jobs, seat->job);
     struct action action = {.job = seat->job, .device_count = seat->device_count};
 
     action.kind = status->state == JOB_RUNNING ? ACTION_MOVE : ACTION_START;
@@ -270,8 +307,10 @@ static void seat_one(const struct optimize_input *in, const struct plan *plan,
            (size_t)seat->device_count * sizeof(int));
     memcpy(status->devices, action.devices, sizeof(action.devices));
     status->device_count = seat->device_count;
-    for (int k = 0; k < seat->device_count; k++)
+    for (int k = 0; k < seat->device_count; k++) {
+        jobs_touch(jobs, &cluster->devices[action.devices[k]]);
         cluster_seat(cluster, action.devices[k], seat->job);
+    }
     status->moves += action.kind == ACTION_MOVE;
     if (isnan(status->started_s))
         status->started_s = in->now_s;
@@ -282,15 +321,15 @@ static void seat_one(const struct optimize_input *in, const struct plan *plan,
 
 /* Moves before starts: a start may need the seat a move leaves. */
 static void seat_all(const struct optimize_input *in, const struct plan *plan,
-                     enum job_state from, struct jobs *jobs, struct cluster *cluster,
-                     place_actions *actions)
+                     const place_changes *changes, enum job_state from, struct jobs *jobs,
+                     struct cluster *cluster, place_actions *actions)
 {
-    for (size_t i = 0; i < plan->seat_count; i++) {
-        const struct seat *seat = &plan->seats[i];
+    vec_each (const size_t, i, changes) {
+        const struct seat *seat = &plan->seats[*i];
+        const struct job_status *status = jobs_get(jobs, seat->job);
 
-        if (in->jobs[i]->state == from && seat->device_count > 0 &&
-            in->jobs[i]->device_count == 0)
-            seat_one(in, plan, seat, jobs_get(jobs, seat->job), cluster, actions);
+        if (status->state == from && seat->device_count > 0 && status->device_count == 0)
+            seat_one(in, plan, seat, jobs, cluster, actions);
     }
 }
 
@@ -329,12 +368,13 @@ static void set_caps(const struct plan *plan, struct cluster *cluster,
 }
 
 void place_apply(const struct optimize_input *in, const struct plan *plan,
-                 struct jobs *jobs, struct cluster *cluster, place_actions *actions)
+                 const place_changes *changes, struct jobs *jobs, struct cluster *cluster,
+                 place_actions *actions)
 {
     set_nodes(in, plan, cluster, true, actions);
     set_caps(plan, cluster, actions);
-    if (vacate(in, plan, jobs, cluster, actions))
-        seat_all(in, plan, JOB_RUNNING, jobs, cluster, actions);
-    seat_all(in, plan, JOB_WAITING, jobs, cluster, actions);
+    vacate(in, plan, changes, jobs, cluster, actions);
+    seat_all(in, plan, changes, JOB_RUNNING, jobs, cluster, actions);
+    seat_all(in, plan, changes, JOB_WAITING, jobs, cluster, actions);
     set_nodes(in, plan, cluster, false, actions);
 }

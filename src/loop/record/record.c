@@ -134,7 +134,7 @@ enum record_refusal record_observe(const struct measurement *m, struct jobs *job
                                    const struct cluster *cluster, double stable_since_s,
                                    struct observation *seen, struct err *err)
 {
-    struct job_status *status = jobs_get(jobs, m->job);
+    struct job_status *status = jobs_change(jobs, m->job);
     struct observation out = {.at_s = m->at_s, .device_watts = m->device_watts};
 
     if (!status || status->state != JOB_RUNNING) {

@@ -15,6 +15,8 @@
 /* With more jobs than this what is believed of their ends holds for so long. */
 #define JOBS_EACH   512
 #define ENDS_HOLD_S 900.0
+/* And so many of those that are older are asked for again when a job comes. */
+#define ENDS_A_JOB 64
 
 struct leave { /* of the reference placement */
     double at_s;
@@ -61,7 +63,7 @@ struct reference_ground {
     const struct cluster *cluster;
     const struct model *model;
     const struct lengths *lengths;
-    const struct jobs *jobs;
+    struct jobs *jobs;
     double now_s;
 };
 
@@ -82,16 +84,19 @@ static double ends_s(const struct reference_ground *g, const struct job_status *
     return status->reference_s + passed_s + left;
 }
 
-/* The same, a little old. */
-static double recent_end_s(const struct reference_ground *g,
-                           const struct job_status *status)
+static void note_end(const struct reference_ground *g, struct job_status *kept)
 {
-    struct job_status *kept = jobs_get(g->jobs, status->job.id);
+    kept->reference_end_s = ends_s(g, kept);
+    kept->reference_seen_s = g->now_s;
+}
 
-    if (!(g->now_s - kept->reference_seen_s < ENDS_HOLD_S)) {
-        kept->reference_end_s = ends_s(g, status);
-        kept->reference_seen_s = g->now_s;
-    }
+/* The same, a little old; *left: how many may be asked for again. */
+static double recent_end_s(const struct reference_ground *g, struct job_status *kept,
+                           int *left)
+{
+    if (isnan(kept->reference_seen_s) ||
+        (!(g->now_s - kept->reference_seen_s < ENDS_HOLD_S) && (*left)-- > 0))
+        note_end(g, kept);
     return kept->reference_end_s;
 }
 
@@ -106,14 +111,8 @@ static int by_time(const void *a, const void *b)
  * for everybody's end. */
 static bool free_at_once(const struct reference_ground *g, int type, int wanted)
 {
-    int missing = wanted - cluster_devices_of_type(g->cluster, type, false);
-    size_t count;
-    const struct job_status *const *all = jobs_active(g->jobs, &count);
-
-    for (size_t i = 0; i < count && missing <= 0; i++)
-        if (all[i]->reference_type == type && isfinite(all[i]->reference_s))
-            missing += all[i]->job.devices;
-    return missing <= 0;
+    return wanted + jobs_reference_devices(g->jobs, type) <=
+           cluster_devices_of_type(g->cluster, type, false);
 }
 
 /* When so many devices of the type are free there: now, or when enough have left. */
@@ -122,15 +121,16 @@ static double free_s(const struct reference_ground *g, int type, int wanted)
     vec_of(struct leave) leaves = {0};
     int missing = wanted - cluster_devices_of_type(g->cluster, type, false);
     double at_s = g->now_s;
+    int left = ENDS_A_JOB;
     size_t count;
-    const struct job_status *const *all = jobs_active(g->jobs, &count);
+    struct job_status *const *all = jobs_each(g->jobs, &count);
 
     for (size_t i = 0; i < count; i++) {
         struct leave leave;
 
         if (all[i]->reference_type != type || !isfinite(all[i]->reference_s))
             continue;
-        leave = (struct leave){count > JOBS_EACH ? recent_end_s(g, all[i])
+        leave = (struct leave){count > JOBS_EACH ? recent_end_s(g, all[i], &left)
                                                  : ends_s(g, all[i]),
                                all[i]->job.devices};
         if (leave.at_s <= g->now_s)
@@ -152,34 +152,58 @@ static double free_s(const struct reference_ground *g, int type, int wanted)
     return at_s;
 }
 
+struct reference_type {
+    int type;
+    double rate;
+};
+
+static int by_rate(const void *a, const void *b)
+{
+    const struct reference_type *x = a, *y = b;
+
+    if (x->rate < y->rate || x->rate > y->rate)
+        return x->rate > y->rate ? -1 : 1;
+    return x->type - y->type;
+}
+
+/* Where it is free the soonest; where it is the fastest among these: so the first of
+ * them that is free at once is the one. */
 void reference_place(const struct cluster *c, const struct model *model,
-                     const struct lengths *lengths, const struct jobs *jobs,
+                     const struct lengths *lengths, struct jobs *jobs,
                      struct job_status *status, double now_s)
 {
     const struct reference_ground ground = {c, model, lengths, jobs, now_s};
-    double best_s = INFINITY, best_rate = 0;
+    struct reference_type types[CLUSTER_MAX_TYPES];
+    double best_s = INFINITY;
+    int count = 0;
 
     status->reference_type = -1;
     status->reference_s = NAN;
     for (int t = 0; t < c->type_count; t++) {
         struct prediction p;
-        double at_s;
 
         if (!requirement_allows_type(&status->job, t))
             continue;
         p = predict_there(c, model, status, t, requirement_demand(status));
-        if (p.fits < PREDICT_FITS_LEAST)
-            continue;
-        at_s = free_at_once(&ground, t, status->job.devices)
-                   ? now_s
-                   : free_s(&ground, t, status->job.devices);
-        if (at_s > best_s || (at_s == best_s && p.rate[0].value <= best_rate))
+        if (p.fits >= PREDICT_FITS_LEAST)
+            types[count++] = (struct reference_type){t, p.rate[0].value};
+    }
+    if (count > 1)
+        qsort(types, (size_t)count, sizeof(*types), by_rate);
+    for (int i = 0; i < count && best_s > now_s; i++) {
+        double at_s = free_at_once(&ground, types[i].type, status->job.devices)
+                          ? now_s
+                          : free_s(&ground, types[i].type, status->job.devices);
+
+        if (at_s >= best_s)
             continue;
         best_s = at_s;
-        best_rate = p.rate[0].value;
-        status->reference_type = t;
+        status->reference_type = types[i].type;
         status->reference_s = at_s;
     }
+    if (status->reference_type >= 0)
+        note_end(&ground, status);
+    jobs_change(jobs, status->job.id);
 }
 
 /* Half the logarithm of a 90 % interval. */

@@ -13,7 +13,7 @@
 
 /* Gives a job that comes its type in the reference placement. */
 void reference_place(const struct cluster *cluster, const struct model *model,
-                     const struct lengths *lengths, const struct jobs *jobs,
+                     const struct lengths *lengths, struct jobs *jobs,
                      struct job_status *status, double now_s);
 
 /* What a job has done so far. */
