@@ -277,11 +277,6 @@ void lifecycle_resume_leaving(struct service *s, struct record *r)
 
 /* ---- the end ---------------------------------------------------------------------- */
 
-static const char *what_of(enum job_state state)
-{
-    return state == JOB_DONE ? "done" : state == JOB_FAILED ? "failed" : "cancelled";
-}
-
 /* Its service replaces it, but not without end. */
 static void note_failed_replica(struct service *s, const struct record *r,
                                 enum job_state state)
@@ -319,8 +314,8 @@ static void finish(struct service *s, struct tx *tx, struct record *r, const cha
     s->done += state == JOB_DONE;
     s->failed += state == JOB_FAILED;
     s->cancelled += state == JOB_CANCELLED;
-    tx_job(tx, r, &(struct tx_step){.what = what_of(state), .by = by});
-    log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", what_of(state)),
+    tx_job(tx, r, &(struct tx_step){.what = tx_end_name(state), .by = by});
+    log_info("job_ended", LOG_U64("job", r->id), LOG_STR("state", tx_end_name(state)),
              LOG_STR("reason", r->reason));
     note_failed_replica(s, r, state);
     service_want_round(s);
@@ -537,28 +532,4 @@ void lifecycle_launch(struct service *s)
             launch(s, r, status);
     }
     vec_free(&due);
-}
-
-/* ---- trouble with the disk -------------------------------------------------------- */
-
-void lifecycle_retry(struct service *s)
-{
-    size_t count;
-    struct record *const *all = records_all(s->records, &count);
-    struct tx *tx = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        struct record *r = all[i];
-
-        if (!r->dirty || r->phase == PHASE_PENDING)
-            continue;
-        if (!tx)
-            tx = tx_begin(s);
-        tx_job(tx, r,
-               &(struct tx_step){.what = r->phase == PHASE_ENDED
-                                             ? what_of(r->final->state)
-                                             : "stored"});
-    }
-    if (tx)
-        tx_commit(tx, NULL, NULL);
 }

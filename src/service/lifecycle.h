@@ -69,6 +69,3 @@ void lifecycle_give_up_waiting(struct service *s);
 /* The job as the engine needs it; borrowed from the record, which notes its devices. */
 void lifecycle_engine_job(const struct service *s, struct record *r,
                           const struct job_status *status, struct engine_job *job);
-
-/* Write again what the store could not take. */
-void lifecycle_retry(struct service *s);

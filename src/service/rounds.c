@@ -406,7 +406,7 @@ void rounds_due(void *ctx)
     }
     s->round_wall_s = clock_wall_s();
     if (s->failing) { /* nothing may start: see whether the store writes again */
-        lifecycle_retry(s);
+        tx_retry(s);
         try_store(s);
         service_want_round(s);
         return;

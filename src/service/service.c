@@ -194,7 +194,7 @@ static void tick(void *ctx)
     if (wall_s - s->progress_wall_s > PROGRESS_S && !s->failing) {
         s->progress_wall_s = wall_s;
         store_progress(s);
-        lifecycle_retry(s);
+        tx_retry(s);
         reactor_did(s->reactor, "progress");
     }
 }

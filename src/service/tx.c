@@ -144,7 +144,7 @@ static void settle(struct service *s, struct record *record, bool stored)
 static void finish(struct tx *tx, const struct err *err)
 {
     struct service *s = tx->service;
-    bool stored = err->code == ERR_NONE;
+    bool stored = err->code == ERR_NONE, failed = s->failing;
     tx_done *done = tx->done;
     void *ctx = tx->ctx;
 
@@ -162,6 +162,8 @@ static void finish(struct tx *tx, const struct err *err)
     free_tx(tx);
     if (done)
         done(ctx, err);
+    if (failed && !s->failing) /* what was refused meanwhile, before anything else */
+        tx_retry(s);
 }
 
 static void committed(void *ctx, const struct store_completion *completion)
@@ -321,6 +323,33 @@ void tx_job(struct tx *tx, struct record *r, const struct tx_step *step)
     r->dirty = false;
     free_progress(&row);
     str_fini(&reason);
+}
+
+const char *tx_end_name(enum job_state state)
+{
+    return state == JOB_DONE ? "done" : state == JOB_FAILED ? "failed" : "cancelled";
+}
+
+void tx_retry(struct service *s)
+{
+    size_t count;
+    struct record *const *all = records_all(s->records, &count);
+    struct tx *tx = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct record *r = all[i];
+
+        if (!r->dirty || r->phase == PHASE_PENDING)
+            continue;
+        if (!tx)
+            tx = tx_begin(s);
+        tx_job(tx, r,
+               &(struct tx_step){.what = r->phase == PHASE_ENDED
+                                             ? tx_end_name(r->final->state)
+                                             : "stored"});
+    }
+    if (tx)
+        tx_commit(tx, NULL, NULL);
 }
 
 /* ---- decisions -------------------------------------------------------------------- */

@@ -46,6 +46,12 @@ void tx_scaled(struct tx *tx, const struct record *service, const char *reason);
 typedef void tx_done(void *ctx, const struct err *err);
 void tx_commit(struct tx *tx, tx_done *done, void *ctx);
 
+/* Write again what the store could not take; also done as soon as it takes something. */
+void tx_retry(struct service *s);
+
+/* How a transition to this end is called. */
+const char *tx_end_name(enum job_state state);
+
 /* A passing event: told now, not stored, not replayed.  The data is taken. */
 void tx_tell(struct service *s, const char *type, const struct record *record,
              struct str *data);

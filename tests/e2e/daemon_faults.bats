@@ -177,3 +177,17 @@ start_reading() {
     [ "$(jobs)" = 21 ]
     "$CORGI_BIN/corgi" store check "$state/corgi.db"
 }
+
+@test "what a full disk refused is stored as soon as there is space, whoever notices it first" {
+    small_disk
+    corgid_start
+    [ "$(submit)" = 201 ]
+    fill
+    [ "$(api_status POST /v1/jobs/1/cancel '{}')" = 503 ]
+    rm "$state/ballast"
+    [ "$(submit)" = 201 ]
+    sleep 0.3
+    corgid_kill
+    corgid_start
+    [ "$(api GET /v1/jobs/1 | field state)" = cancelled ]
+}
