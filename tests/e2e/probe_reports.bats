@@ -161,15 +161,15 @@ now() { api GET /v1/version | field now_s; }
     # Foreign: it is another job's.
     [ "$(post "$(token_of "$other")" "$good" | tail -1)" = 403 ]
     # Another job's reports in a batch of one's own.
-    [ "$(post "$token" "$(body "$id" 1 "$(line "$other" "$at")")" | head -1)" = '{"next":2,"taken":0,"known":0,"refused":1}' ]
+    [ "$(post "$token" "$(body "$id" 1 "$(line "$other" "$at")")" | head -1)" = '{"next":2,"taken":0,"known":0,"refused":1,"stop":false,"ask_s":0}' ]
     # Expired.
     short=$("$CORGI_BIN/corgi" token job "$id" --expires 1)
     sleep 2
     [ "$(post "$short" "$good" | tail -1)" = 401 ]
     # Replayed: the same batch again counts once.
     second=$(body "$id" 2 "$(line "$id" "$at")")
-    [ "$(post "$token" "$second" | head -1)" = '{"next":3,"taken":1,"known":0,"refused":0}' ]
-    [ "$(post "$token" "$second" | head -1)" = '{"next":3,"taken":0,"known":1,"refused":0}' ]
+    [ "$(post "$token" "$second" | head -1)" = '{"next":3,"taken":1,"known":0,"refused":0,"stop":false,"ask_s":0}' ]
+    [ "$(post "$token" "$second" | head -1)" = '{"next":3,"taken":0,"known":1,"refused":0,"stop":false,"ask_s":0}' ]
     # A second run with the token, from the same node, while the first one lives.
     copy=$(body "$id" 1 "$(line "$id" "$(now)")" fedcba9876543210fedcba9876543210)
     run post "$token" "$copy"
@@ -216,7 +216,7 @@ now() { api GET /v1/version | field now_s; }
     at=$(now)
     bad=$(printf '%s\n' 'hello' "corgi=2 kind=rate job=$id at=$at rate=1" "$(line "$id" 5)" "$(line "$id" "$((${at%.*} + 9999))")" \
         "$(line "$id" "$at" -3)" "$(line "$id" "$at")" "$(line "$id" "$at")")
-    [ "$(post "$token" "$(body "$id" 1 "$bad")" | head -1)" = '{"next":8,"taken":1,"known":0,"refused":6}' ]
+    [ "$(post "$token" "$(body "$id" 1 "$bad")" | head -1)" = '{"next":8,"taken":1,"known":0,"refused":6,"stop":false,"ask_s":0}' ]
     [ "$(post "$token" "$(body "$id" 8 "$(line "$id" "$at")" XYZ)" | tail -1)" = 400 ]
     [ "$(post "$token" "$(body "$id" 8 "$(line "$id" "$at")" "$(printf 'g%.0s' {1..32})")" | tail -1)" = 400 ]
     [ "$(post "$token" "$(body "$id" 8 "$(printf 'x%.0s' {1..3000})")" | tail -1)" = 400 ]
@@ -224,7 +224,7 @@ now() { api GET /v1/version | field now_s; }
     [ "$(post "$token" "$many" | tail -1)" = 400 ]
     # A gap shows that a spool was full; what follows is taken.
     sleep 1
-    [ "$(post "$token" "$(body "$id" 5000 "$(line "$id" "$(now)")")" | head -1)" = '{"next":5001,"taken":1,"known":0,"refused":0}' ]
+    [ "$(post "$token" "$(body "$id" 5000 "$(line "$id" "$(now)")")" | head -1)" = '{"next":5001,"taken":1,"known":0,"refused":0,"stop":false,"ask_s":0}' ]
 }
 
 @test "no report leaves the machine without TLS, nor to somebody whose certificate is unknown" {
