@@ -168,8 +168,9 @@ static void write_due_caps(struct planner_state *s, struct plan *plan)
         s->caps.items[device].due = false;
         write_cap(s, plan, device, false);
     }
-    memmove(s->caps_due.items, s->caps_due.items + done,
-            (count - done) * sizeof(*s->caps_due.items));
+    if (done > 0)
+        memmove(s->caps_due.items, s->caps_due.items + done,
+                (count - done) * sizeof(*s->caps_due.items));
     s->caps_due.count = count - done;
 }
 
