@@ -274,6 +274,7 @@ void handle_publish_advice(void *ctx, struct request *r)
     store_put(tx_batch(tx), &(struct store_setting){SETTING, str_text(&text)});
     str_fini(&text);
     handlers_begin(&a, r, NULL);
+    a.only_stored = true;
     json_out_key_number(&a.out, "at_s", service_now_s(s));
     handlers_commit(&a, tx, 200);
 }
