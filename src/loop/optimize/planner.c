@@ -30,6 +30,7 @@ static void planner_destroy(void *self)
     struct planner_state *s = self;
 
     prediction_table_destroy(s->table);
+    planner_memo_fini(s);
     vec_free(&s->jobs);
     vec_free(&s->jobs_before);
     vec_free(&s->stamps);
@@ -42,9 +43,7 @@ static void planner_destroy(void *self)
     vec_free(&s->node_jobs);
     vec_free(&s->node_empty);
     vec_free(&s->node_left);
-    vec_free(&s->memo);
     vec_free(&s->queue);
-    vec_free(&s->alone);
     vec_free(&s->gang_jobs);
     vec_free(&s->order);
     vec_free(&s->gangs);

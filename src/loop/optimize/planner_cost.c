@@ -181,20 +181,6 @@ static double capped_cost(const struct planner_state *s, int type, int cap, doub
     return cost;
 }
 
-static bool runs_here(const struct planner_state *s, int type, int a, int b)
-{
-    const struct job_status *x = s->jobs.items[a].status;
-    const struct job_status *y = b >= 0 ? s->jobs.items[b].status : NULL;
-    const struct device *dev;
-
-    if (x->device_count == 0)
-        return false;
-    dev = &s->in->cluster->devices[x->devices[0]];
-    if (dev->type != type || dev->job_count != (y ? 2 : 1))
-        return false;
-    return !y || (y->device_count > 0 && y->devices[0] == x->devices[0]);
-}
-
 /* A service that does well is moved, or gets a neighbour, only where it is rather sure to
  * go on so: as surely below the guess as the hope is above it. */
 static double sure_rate(const struct planner_state *s, const struct fare *f, double hope)
@@ -211,7 +197,7 @@ static bool ask(struct planner_state *s, int type, int a, int b, struct fare *fa
                 double *watts)
 {
     const struct planner_job *x = &s->jobs.items[a];
-    bool here = runs_here(s, type, a, b);
+    bool here = planner_runs_here(s, type, a, b);
 
     if (b < 0) {
         const struct table_alone *alone = &x->kind->alone[type];
@@ -304,55 +290,18 @@ struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b
     return draw;
 }
 
-/* With more jobs hardly anything is asked for twice. */
-#define MEMO_JOBS_MOST (2 * PLANNER_MEMO)
-
-/* The job's place in the memo, its row and column empty at first; -1: it is full. */
-static int slot_of(struct planner_state *s, int job)
-{
-    struct planner_job *j = &s->jobs.items[job];
-
-    if (j->slot >= 0 || s->slots == PLANNER_MEMO || s->jobs.count > MEMO_JOBS_MOST)
-        return j->slot;
-    j->slot = s->slots++;
-    for (int t = 0; t < s->in->cluster->type_count; t++)
-        for (int i = 0; i <= j->slot; i++)
-            s->memo.items[((size_t)t * PLANNER_MEMO + (size_t)i) * PLANNER_MEMO +
-                          (size_t)j->slot] = NAN;
-    return j->slot;
-}
-
-/* Where the cost of the two is kept; NULL: nowhere. */
-static float *memo_of(struct planner_state *s, int type, int a, int b)
-{
-    int x = slot_of(s, a), y = b < 0 ? x : slot_of(s, b);
-    int low = x < y ? x : y, high = x < y ? y : x;
-
-    if (low < 0)
-        return NULL;
-    return &s->memo.items[((size_t)type * PLANNER_MEMO + (size_t)low) * PLANNER_MEMO +
-                          (size_t)high];
-}
-
-/* Where the cost of a job alone is kept when there are too many for the memo. */
-static struct planner_alone *alone_of(struct planner_state *s, int type, int a, int b)
-{
-    if (b >= 0 || s->jobs.count <= MEMO_JOBS_MOST)
-        return NULL;
-    return &s->alone.items[(size_t)a * (size_t)s->in->cluster->type_count + (size_t)type];
-}
-
 /* What is not in the memo. */
 static double lone_cost(struct planner_state *s, int type, int a, int b)
 {
-    struct planner_alone *alone = alone_of(s, type, a, b);
+    struct planner_alone *alone = b < 0 ? planner_alone_of(s, type, a) : NULL;
+    long look = s->memos[s->aside].look;
     double ignored;
 
     if (!alone)
         return work_out(s, type, a, b, false, &ignored);
-    if (alone->look != s->looks) {
+    if (alone->look != look) {
         alone->cost = work_out(s, type, a, -1, false, &ignored);
-        alone->look = s->looks;
+        alone->look = look;
     }
     return alone->cost;
 }
@@ -371,7 +320,7 @@ double planner_cost(struct planner_state *s, int type, int a, int b, double *cap
             *cap = 0;
         return 0;
     }
-    memo = memo_of(s, type, a, b);
+    memo = planner_memo_of(s, type, a, b);
     if (memo && !cap && !isnan(*memo))
         return (double)*memo;
     if (cap)

@@ -42,16 +42,6 @@ bool planner_is_bold(const struct planner_state *s)
     return s->settings.explore > 0 && s->guessed_joules <= s->settings.explore * energy;
 }
 
-void planner_look(struct planner_state *s, struct planner_view view)
-{
-    s->view = view;
-    s->looks++;
-    if (s->slots > 0) /* what is remembered was seen otherwise */
-        vec_each (struct planner_job, job, &s->jobs)
-            job->slot = -1;
-    s->slots = 0;
-}
-
 void planner_look_to_place(struct planner_state *s)
 {
     /* A place that cannot be left again is no place to try. */

@@ -191,7 +191,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
 
     job.status = s->in->jobs[i];
     job.seat = s->seats.items[i];
-    job.slot = job.device = -1;
+    job.device = -1;
     job.left_s = NAN;
     job.moved = job.stopped = job.held = false;
     if (!known || job.kind != kind || job.asked != kind->asked) {
@@ -316,11 +316,6 @@ void planner_load(struct planner_state *s, const struct optimize_input *in)
         else if (j->home >= 0)
             planner_attach(s, i, &j->home, 1);
     }
-    s->slots = 0;
-    s->looks++;
-    vec_reserve(&s->alone, in->job_count * (size_t)in->cluster->type_count);
-    s->view = (struct planner_view){0};
-    vec_reserve(&s->memo,
-                (size_t)in->cluster->type_count * PLANNER_MEMO * (size_t)PLANNER_MEMO);
+    planner_memo_load(s);
     planner_hold_nothing(s);
 }

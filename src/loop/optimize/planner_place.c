@@ -323,14 +323,14 @@ static void note_if_trial(struct planner_state *s, int job, int device)
 
     if (bold.alone <= 0 || s->terms)
         return;
-    planner_look(s, (struct planner_view){0});
+    planner_look_aside(s, true, (struct planner_view){0});
     taken = planner_add_cost(s, job, device, PLANNER_FIRST_SHARE);
     if (planner_find_seats(s, job, &guess) && guess.devices[0] != device) {
         double node = taken - planner_add_cost(s, job, device, 0);
 
         planner_note_trial(s, job, device, guess.cost - node, taken - guess.cost);
     }
-    planner_look(s, bold);
+    planner_look_aside(s, false, bold);
 }
 
 double planner_grace_ends_s(const struct planner_state *s, int job)

@@ -22,8 +22,11 @@
 #include "world/power.h"
 
 #define PLANNER_STEPS 64 /* of the table of what a limit does */
-/* Jobs whose costs two by two are kept through a round. */
-#define PLANNER_MEMO 320
+/* Shapes of jobs whose costs two by two are kept, up to so many jobs; see planner_memo.c.
+ */
+#define PLANNER_MEMO      320
+#define PLANNER_MEMO_JOBS (2 * PLANNER_MEMO)
+#define PLANNER_MEMO_HASH 1024 /* a power of two, much more than there are shapes */
 /* The cost of a requirement that does not hold, and of one missed altogether. */
 #define PLANNER_SHORT_WATTS 1e5
 /* Nothing is promised to a job yet: a place is judged by its chance, and what that is
@@ -48,7 +51,6 @@
 struct planner_job {
     const struct job_status *status;
     size_t seat; /* in the plan: only the head of the queue is looked at */
-    int slot;    /* in the memo; -1: none yet */
     const struct table_kind *kind;
     int device;      /* its first; -1: waits */
     double need;     /* rate it must have where it is new */
@@ -145,8 +147,24 @@ struct planner_draws {
 
 /* What a job costs alone on a type, as it is looked at. */
 struct planner_alone {
-    long look; /* planner_state.looks when that was worked out */
+    long look; /* planner_memo.look when that was worked out */
     double cost;
+};
+
+/* What is kept of a job. */
+struct planner_kept {
+    long look;  /* planner_memo.look of the rest */
+    int slot;   /* of its shape; -1: there are too many */
+    float here; /* cost of its device as it runs there now; NaN: nobody has asked yet */
+};
+
+/* What was found to cost what, by one view. */
+struct planner_memo {
+    long look;           /* another number each time it begins anew */
+    int slots;           /* taken so far */
+    vec_of(float) costs; /* (types, slots, 1 + slots); NaN: nobody has asked yet */
+    vec_of(struct planner_kept) jobs; /* (jobs) */
+    int table[PLANNER_MEMO_HASH];     /* 1 + the first job of a shape; 0: none */
 };
 
 struct planner_state {
@@ -177,10 +195,10 @@ struct planner_state {
     vec_of(int) node_empty;             /* (nodes) devices with nobody */
     vec_of(struct host_room) node_left; /* (nodes) */
     bool reserved;                      /* some of the nodes are, from some time on */
-    vec_of(float) memo; /* (types, slots, slots) cost of two, or of one with itself */
-    int slots;          /* taken so far */
-    vec_of(struct planner_alone) alone; /* (jobs, types) for many jobs, instead */
-    long looks;      /* so many times the view, or the jobs, have changed */
+    struct planner_memo memos[2];
+    int aside;                          /* the one that is asked and filled now */
+    vec_of(struct planner_alone) alone; /* (jobs, types) for many jobs, besides */
+    long looks;                         /* memories begun so far */
     double price;    /* of progress, watts a unit; see planner_price.c */
     double priced_s; /* when it was last looked at */
     vec_of(struct planner_draws) draws; /* (nodes) of a large cluster, as last seen */
@@ -309,8 +327,22 @@ void planner_set_price(struct planner_state *s);
 /* The price and the worth of jobs by the terms of the last plan, for an offer. */
 void planner_take_terms(struct planner_state *s);
 
-/* planner_explore.c: places are judged by this view from now on. */
+/* planner_memo.c: what is kept of costs, after loading; places are judged by this view
+ * from now on. */
+void planner_memo_load(struct planner_state *s);
+void planner_memo_fini(struct planner_state *s);
 void planner_look(struct planner_state *s, struct planner_view view);
+/* For a moment by another view, always the same one until the next planner_look(); then
+ * back.  What was kept is not forgotten. */
+void planner_look_aside(struct planner_state *s, bool aside, struct planner_view view);
+/* Where the cost of the two is kept; NULL: nowhere. */
+float *planner_memo_of(struct planner_state *s, int type, int a, int b);
+/* Where the cost of a job alone is kept when there are many jobs; else NULL. */
+struct planner_alone *planner_alone_of(struct planner_state *s, int type, int job);
+/* Is this what runs now on a device of this type, nobody else beside? */
+bool planner_runs_here(const struct planner_state *s, int type, int a, int b);
+
+/* planner_explore.c */
 /* May places be tried for what they may turn out to be?  Then by these views. */
 bool planner_is_bold(const struct planner_state *s);
 void planner_look_to_place(struct planner_state *s);
