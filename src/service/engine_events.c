@@ -275,11 +275,14 @@ static void on_started(struct service *s, const struct engine_event *e)
 
 /* Its probe has said that it is done, and the engine lost sight of it: it must not run
  * again. */
-static bool was_done(const struct record *r, enum engine_end end)
+static bool was_done(const struct record *r, const struct engine_event *e)
 {
-    return r->done_attempt > 0 && r->done_attempt == r->attempt &&
-           (end == ENGINE_END_REQUEUED || end == ENGINE_END_NO_ROOM ||
-            end == ENGINE_END_UNKNOWN || end == ENGINE_END_LOST);
+    int attempt = e->attempt > 0 ? e->attempt : r->attempt;
+
+    return r->done_attempt > 0 && r->done_attempt == attempt &&
+           (e->end == ENGINE_END_REQUEUED || e->end == ENGINE_END_NO_ROOM ||
+            e->end == ENGINE_END_UNKNOWN || e->end == ENGINE_END_LOST ||
+            e->end == ENGINE_END_STOPPED);
 }
 
 /* The engine has nothing of this attempt any more. */
@@ -315,7 +318,7 @@ static void ended(struct service *s, struct record *r, const struct engine_event
 
 static void ended_as(struct service *s, struct record *r, const struct engine_event *e)
 {
-    if (!was_done(r, e->end)) {
+    if (!was_done(r, e)) {
         ended(s, r, e);
         return;
     }
@@ -391,6 +394,8 @@ static void on_ended(struct service *s, const struct engine_event *e)
         if (e->end == ENGINE_END_DONE && !r->final) {
             r->exit_status = 0;
             lifecycle_end(s, NULL, r, JOB_DONE, &(struct why){.code = ""});
+        } else if (was_done(r, e) && !r->final) {
+            lifecycle_done(s, r);
         }
         if (r->final) {
             add_how_it_went(r, e);

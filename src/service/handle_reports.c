@@ -199,24 +199,45 @@ static bool take_late(struct batch *b, const struct probe_report *p)
     return true;
 }
 
-/* A run that is all of the job was done: Slurm may have lost sight of it, or may be about
- * to (was_done() of engine_events.c).  Then it must not run again. */
+/* A run that is all of the job was done, so the job must not run again.  Of the attempt
+ * that runs or leaves the engine tells the end itself, unless Slurm lost sight of it
+ * (was_done() of engine_events.c); the end of an earlier one takes back what the job was
+ * given since. */
 static void note_done(const struct batch *b, const struct probe_report *p)
 {
     struct record *r = b->record;
     struct tx *tx;
+    int attempt;
 
-    if (!b->whole || b->claim == REPORT_FREE || !r || r->gone || b->run->rank != 0 ||
-        p->exit_status != 0 || p->signal != 0 || p->told != 0)
+    if (!b->whole || b->claim == REPORT_FREE || !r || r->gone ||
+        r->phase >= PHASE_LEAVING || b->run->rank != 0 || p->exit_status != 0 ||
+        p->signal != 0 || p->told != 0)
         return;
-    if (r->phase == PHASE_WAITING && r->leaving_attempt == 0) {
+    if (b->claim == REPORT_LOST) {
         lifecycle_done(b->s, r);
-    } else if (b->claim == REPORT_HOLDS &&
-               (r->phase == PHASE_STARTING || r->phase == PHASE_RUNNING)) {
-        r->done_attempt = r->attempt;
-        tx = tx_begin(b->s);
-        tx_job(tx, r, &(struct tx_step){.what = "completed"});
-        tx_commit(tx, NULL, NULL);
+        return;
+    }
+    attempt = b->run->attempt > 0      ? b->run->attempt
+              : r->leaving_attempt > 0 ? r->leaving_attempt
+                                       : r->attempt;
+    if (r->done_attempt == attempt)
+        return;
+    r->done_attempt = attempt;
+    tx = tx_begin(b->s);
+    tx_job(tx, r, &(struct tx_step){.what = "completed"});
+    tx_commit(tx, NULL, NULL);
+}
+
+/* What is not taken yet may still say that the job must not run again. */
+static void note_ends(const struct batch *b, const struct json_value *lines)
+{
+    for (size_t i = 0; i < json_value_count(lines); i++) {
+        const char *line = json_value_string(json_value_item(lines, i));
+        struct probe_report p;
+
+        if (probe_report_parse(&p, line, strlen(line), NULL) == 0 &&
+            p.kind == PROBE_ENDED && p.job == b->named)
+            note_done(b, &p);
     }
 }
 
@@ -266,12 +287,6 @@ static void take_all(struct batch *b, uint64_t number, const struct json_value *
     }
 }
 
-/* Is it an engine with a will of its own that starts it? */
-static bool in_engine(const struct record *r)
-{
-    return r->ref[0] || r->entered[0];
-}
-
 /* Runs are fenced where the engine's nodes may be cut off from it while their jobs go on.
  */
 static bool is_fenced(const struct batch *b)
@@ -299,14 +314,6 @@ static int find_job(struct batch *b, struct request *r)
     user = b->record ? record_user(b->record) : b->ended->request.user;
     if (r->identity.role != AUTH_REPORTER && !service_may_touch(&r->identity, user)) {
         handlers_forbid(r, b->job);
-        return -1;
-    }
-    if (b->record && in_engine(b->record) &&
-        (b->record->phase == PHASE_STARTING ||
-         (b->record->phase < PHASE_STARTING && !is_fenced(b)))) {
-        /* Its probe is faster than our look at the engine: it asks again. */
-        request_answer_error(r, 409, "exists", "job", "job %llu does not run yet",
-                             (unsigned long long)b->job);
         return -1;
     }
     if (b->record || service_now_s(b->s) - b->ended->progress.ended_s < LATE_S)
@@ -346,6 +353,13 @@ static bool is_here(const struct batch *b)
     return false;
 }
 
+static double placed_s(const struct batch *b)
+{
+    const struct job_status *status = loop_job(b->s->loop, b->job);
+
+    return status ? status->placed_s : NAN;
+}
+
 static enum report_claim claim_of(const struct batch *b, const struct json_value *body)
 {
     const struct record *r = b->record;
@@ -358,9 +372,21 @@ static enum report_claim claim_of(const struct batch *b, const struct json_value
         job.here = is_here(b);
         job.attempt = r->attempt;
         job.leaving = r->leaving_attempt;
-        job.began_s = r->began_s;
+        job.began_s = job.runs ? r->began_s : placed_s(b);
     }
     return report_desk_claim(b->run, &job, service_now_s(b->s) - age_s);
+}
+
+/* Is its probe faster than our look at the engine that starts it?  Runs of attempts
+ * before are not: what they tell is taken. */
+static bool is_too_early(const struct batch *b)
+{
+    const struct record *r = b->record;
+
+    if (!r || (!r->ref[0] && !r->entered[0]))
+        return false;
+    return r->phase == PHASE_STARTING ? b->claim != REPORT_LOST
+                                      : r->phase < PHASE_STARTING && !is_fenced(b);
 }
 
 static void answer(const struct batch *b, struct request *r)
@@ -422,6 +448,12 @@ void handle_report(void *ctx, struct request *r)
         goto done;
     }
     b.claim = claim_of(&b, r->body);
+    if (is_too_early(&b)) {
+        note_ends(&b, json_value_get(r->body, "reports"));
+        request_answer_error(r, 409, "exists", "job", "job %llu does not run yet",
+                             (unsigned long long)b.job);
+        goto done; /* it asks again */
+    }
     if (b.claim == REPORT_LOST && !b.run->ended)
         log_info("run_lost_claim", LOG_U64("job", b.job), LOG_STR("run", b.run->id),
                  LOG_STR("node", b.run->node));

@@ -330,10 +330,20 @@ void lifecycle_ended(struct service *s, struct record *r)
     tx_commit(tx, NULL, NULL);
 }
 
+/* What the engine has of it ends. */
+static void take_back(struct service *s, struct record *r)
+{
+    if (r->leaving_holds) /* it was to go on elsewhere */
+        s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_CANCEL, NULL);
+    else
+        lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
+    take_out(s, r);
+}
+
 void lifecycle_done(struct service *s, struct record *r)
 {
-    log_info("done_by_its_probe", LOG_U64("job", r->id));
-    take_out(s, r);
+    log_info("done_by_its_probe", LOG_U64("job", r->id), LOG_I64("attempt", r->attempt));
+    take_back(s, r);
     r->exit_status = 0;
     lifecycle_end(s, NULL, r, JOB_DONE,
                   &(struct why){.code = "", .text = "its probe saw that it was done"});
@@ -354,12 +364,8 @@ void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
     else if (r->final) /* the loop had no seat for it */
         final = *r->final;
     final.state = state;
-    if (state != JOB_DONE && r->leaving_holds) /* it was to go on elsewhere */
-        s->engine.ops->stop(s->engine.self, r->id, ENGINE_STOP_CANCEL, NULL);
-    else if (state != JOB_DONE)
-        lifecycle_stop(s, r, ENGINE_STOP_CANCEL);
     if (state != JOB_DONE)
-        take_out(s, r);
+        take_back(s, r);
     energy_close(s, r);
     if (status)
         loop_end_job(s->loop, r->id, service_now_s(s), NULL);

@@ -29,11 +29,13 @@ void lifecycle_enter(struct service *s, struct record *r);
 void lifecycle_hand_in(struct service *s, struct record *r);
 void lifecycle_refused(struct service *s, struct record *r, const char *text);
 
+/* Its probe says that it is done, whatever the engine says of it: an attempt that the
+ * engine has is taken back. */
+void lifecycle_done(struct service *s, struct record *r);
+
 /* The job is over.  Stops what runs of it; where that takes a while the job is leaving,
  * its devices stay taken, and its end is stored when the engine says that it has gone.
  * With a tx its rows go there and the caller commits, else it is committed here. */
-/* Its probe says that it is done, whatever the engine says of it; it has no devices. */
-void lifecycle_done(struct service *s, struct record *r);
 void lifecycle_end(struct service *s, struct tx *tx, struct record *r,
                    enum job_state state, const struct why *why);
 

@@ -107,16 +107,15 @@ struct report_run *report_desk_run(struct report_desk *desk, const struct report
 enum report_claim report_desk_claim(struct report_run *run, const struct report_job *job,
                                     double began_s)
 {
+    bool fits =
+        job->here && !(began_s < job->began_s - REPORT_CLOCKS_S); /* NaN: nobody knows */
+
     if (!job->fenced)
         return REPORT_FREE;
-    if (run->attempt == 0 && job->runs) {
-        if (!job->here || began_s < job->began_s - REPORT_CLOCKS_S) /* not NaN */
-            return job->leaving > 0 ? REPORT_HOLDS : REPORT_LOST;
-        run->attempt = job->attempt;
-    }
+    if (run->attempt == 0 && (!fits || !job->runs))
+        return (fits && job->starts) || job->leaving > 0 ? REPORT_HOLDS : REPORT_LOST;
     if (run->attempt == 0)
-        return (job->starts && job->here) || job->leaving > 0 ? REPORT_HOLDS
-                                                              : REPORT_LOST;
+        run->attempt = job->attempt;
     if (run->attempt == job->leaving)
         return REPORT_HOLDS;
     return run->attempt == job->attempt && (job->runs || job->starts) ? REPORT_HOLDS

@@ -44,7 +44,7 @@ struct report_job {
     bool here;      /* on the node the run is on */
     int attempt;    /* that one */
     int leaving;    /* attempt that was told to stop, and may take its time; 0: none */
-    double began_s; /* the attempt, by the daemon's clock */
+    double began_s; /* the attempt, by the daemon's clock; one that starts: not before */
 };
 
 enum report_claim {
@@ -67,7 +67,8 @@ struct report_run *report_desk_run(struct report_desk *desk, const struct report
 
 /* May the run go on?  Who is heard for the first time gets the attempt that runs, if it
  * is on its node and did not begin (began_s, by the daemon's clock; NaN: not known)
- * before it.  See docs/decisions/slurm-fencing.md. */
+ * before it; one that only starts may be the run's, likewise.  See
+ * docs/decisions/slurm-fencing.md. */
 enum report_claim report_desk_claim(struct report_run *run, const struct report_job *job,
                                     double began_s);
 

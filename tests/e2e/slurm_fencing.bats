@@ -126,3 +126,50 @@ back() { # NODE
     [ "$(grep -c ^begin ran)" -eq 1 ]
     [ "$(of_job "$id" JobState)" = CANCELLED ] || [ "$(of_job "$id" JobState)" = COMPLETED ]
 }
+
+@test "a job that was done while another attempt ran already is done, and that attempt is taken back" {
+    local ours node
+    ours=$(submit 45)
+    within 200 begun 1
+    sleep 4 # the daemon has heard of the first run
+    node=$(grep ^begin ran | cut -d ' ' -f 3)
+    cut_off "$node"
+    network_down
+    within 400 begun 2 # before the first one is done
+    within 300 grep -q ^end ran
+    network_up
+    within 3 wait_state "$ours" 'done'
+    within 100 is_over "$(run_of 2)"
+    [ "$(grep -c ^end ran)" -eq 1 ]
+    [ -z "$(squeue -h -o %i)" ]
+    back "$node"
+}
+
+@test "a job that was done while another attempt starts is done, and that attempt is taken back" {
+    local ours node run body helper
+    ours=$(submit 90)
+    within 200 begun 1
+    sleep 4 # the daemon has heard of the first run
+    node=$(grep ^begin ran | cut -d ' ' -f 3)
+    run=$(run_of 1)
+    helper=$(pgrep -P "$CORGID_PID" -f corgi-engine-slurm)
+    cut_off "$node"
+    network_down
+    for _ in $(seq 2000); do # as soon as it is given away, and nobody sees it run
+        [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select attempt from jobs where id = $ours")" = 1 ] || break
+        sleep 0.02
+    done
+    kill -STOP "$helper"
+    body=$(jq -cn --argjson job "$ours" --arg run "$run" --arg node "$node" \
+        '{job: $job, run: $run, node: $node, whole: true, first: 1000,
+          reports: ["corgi=1 kind=ended job=\($job) attempt=1 at=1 exit=0 signal=0 told=0"]}')
+    wait_state "$ours" 'running|starting'
+    [ "$(api_status POST /v1/reports "$body")" = 200 ]
+    kill -CONT "$helper"
+    within 3 wait_state "$ours" 'done'
+    within 300 queue_is_empty
+    [ "$(grep -c ^end ran)" -eq 0 ]
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select state from jobs where id = $ours")" = 'done' ]
+    network_up
+    back "$node"
+}

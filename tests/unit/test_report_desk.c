@@ -102,6 +102,22 @@ static void a_run_that_comes_late_has_no_claim(void **state)
     report_desk_destroy(desk);
 }
 
+static void a_run_from_before_an_attempt_that_starts_is_not_its(void **state)
+{
+    struct report_desk *desk = report_desk_create();
+    struct report_job job = {
+        .fenced = true, .starts = true, .here = true, .attempt = 2, .began_s = 200};
+    struct report_run *run = ask(desk, 1, RUN_A, "n1", 0, 300, NULL);
+
+    (void)state;
+    assert_int_equal(report_desk_claim(run, &job, 100), REPORT_LOST);
+    assert_int_equal(report_desk_claim(run, &job, 201), REPORT_HOLDS);
+    job.here = false;
+    assert_int_equal(report_desk_claim(run, &job, 201), REPORT_LOST);
+    assert_int_equal(run->attempt, 0); /* nobody has seen it run */
+    report_desk_destroy(desk);
+}
+
 static void runs_are_bounded(void **state)
 {
     struct report_desk *desk = report_desk_create();
@@ -184,6 +200,7 @@ int main(void)
         cmocka_unit_test(one_run_a_place_speaks_at_a_time),
         cmocka_unit_test(a_run_keeps_its_claim_until_another_attempt_runs),
         cmocka_unit_test(a_run_that_comes_late_has_no_claim),
+        cmocka_unit_test(a_run_from_before_an_attempt_that_starts_is_not_its),
         cmocka_unit_test(runs_are_bounded),
         cmocka_unit_test(a_token_is_good_for_its_job_and_time_only),
         cmocka_unit_test(a_bearer_of_a_job_is_its_reporter),
