@@ -11,6 +11,7 @@
 #include "engine/slurm/slurm_job_table.h"
 #include "engine/slurm/slurm_node_table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,8 +389,36 @@ static void one_that_others_release_is_only_watched(void **state)
     str_clear(&lab->told);
     row.held = false;
     look(lab, &row);
+    told(lab, ""); /* slurmctld may have been killed, and forgot the hold */
+    assert_true(slurm_control_asks_conf(lab->control));
+    slurm_control_conf(lab->control, 2, 300, 0); /* it was not */
+    assert_false(slurm_control_asks_conf(lab->control));
+    look(lab, &row);
     told(lab, "watched\n");
     assert_int_equal(lab->control->jobs.count, 0);
+    lab_destroy(lab);
+}
+
+static void one_whose_hold_slurmctld_forgot_is_held_again(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j;
+
+    (void)state;
+    look(lab, &row);
+    str_clear(&lab->told);
+    j = lab->control->jobs.items[0];
+    row.held = false;
+    look(lab, &row);
+    slurm_control_conf(lab->control, 2, 300, floor(lab->now_s));
+    look(lab, &row);
+    told(lab, "");
+    assert_int_equal(j->wish, WISH_HOLD);
+    row.held = true;
+    j->wish = WISH_NOTHING;
+    look(lab, &row);
+    assert_int_equal(j->stage, STAGE_HELD);
     lab_destroy(lab);
 }
 
@@ -572,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_users_job_is_placed_when_it_has_been_seen),
         cmocka_unit_test(the_end_of_one_that_was_let_go_is_told),
         cmocka_unit_test(one_that_others_release_is_only_watched),
+        cmocka_unit_test(one_whose_hold_slurmctld_forgot_is_held_again),
         cmocka_unit_test(a_number_that_came_to_somebody_else_is_left_alone),
         cmocka_unit_test(an_end_that_was_told_wins),
         cmocka_unit_test(an_end_of_a_daemon_before_wins_too),

@@ -72,8 +72,15 @@ void slurm_control_conf(struct slurm_control *c, double kill_wait_s, double min_
                         double boot_s)
 {
     c->boot_s = boot_s;
+    c->confs++;
+    c->asks_conf = false;
     c->kill_wait_s = kill_wait_s;
     c->min_job_age_s = min_job_age_s;
+}
+
+bool slurm_control_asks_conf(const struct slurm_control *c)
+{
+    return c->asks_conf;
 }
 
 static struct slurm_ours *find_job(const struct slurm_control *c, uint64_t job)
@@ -159,6 +166,7 @@ int slurm_control_enter(struct slurm_control *c, const struct engine_job *job,
         j->submit = slurm_submit_members(c, job);
     slurm_ours_name(c, j, id);
     j->stage = STAGE_HELD;
+    j->held_s = c->looked_s;
     return 0;
 }
 
@@ -423,8 +431,9 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
         cancel_again(c, job, row, digest);
         return true;
     }
-    if (row->stands != SLURM_JOB_WAITS || !row->held)
-        return false; /* it is Slurm's already */
+    if (row->stands != SLURM_JOB_WAITS || !row->held ||
+        (ours && slurm_job_table_watches(c->watched, row->id)))
+        return false; /* it is Slurm's already, or was let go */
     if (ours && j)
         cancel_first(c, row);
     else

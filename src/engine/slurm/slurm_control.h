@@ -69,6 +69,9 @@ void slurm_control_down(struct slurm_control *control);
 void slurm_control_conf(struct slurm_control *control, double kill_wait_s,
                         double min_job_age_s, double boot_s);
 
+/* Is it to be told again, as slurmctld may be another one than it was? */
+bool slurm_control_asks_conf(const struct slurm_control *control);
+
 /* Why nothing may be changed in Slurm now; NULL: it may. */
 const char *slurm_control_denied(const struct slurm_control *control, double now_s);
 

@@ -83,9 +83,11 @@ struct slurm_ours {
     bool doubted; /* the helper says its number is somebody else's: a look tells */
     bool end_due; /* of an attempt Slurm never heard of */
     bool told_depends;
-    double until_s;  /* it should have begun, epoch */
-    double woke_s;   /* its nodes were told to wake, epoch */
-    double rest_s;   /* it may be released from then on, epoch */
+    double until_s; /* it should have begun, epoch */
+    double woke_s;  /* its nodes were told to wake, epoch */
+    double rest_s;  /* it may be released from then on, epoch */
+    double held_s;  /* a look showed it on hold last, epoch; 0: none has */
+    long freed_at;  /* on hold no more: judged when settings were told so often; 0: not */
     long judge_from; /* looks before this one may have begun too early */
     double gone_s;   /* since when Slurm does not show it; 0: it does */
     double alive_s;  /* the last look before it was gone, epoch; 0: not known */
@@ -105,6 +107,8 @@ struct slurm_control {
     double denied_s;  /* Slurm lets us change nothing: no order before then, epoch */
     char denied[200]; /* what it said */
     double boot_s;    /* slurmctld began then, epoch; -1: not known yet */
+    long confs;       /* so often that was told; */
+    bool asks_conf;   /* it is to be told again */
     double looked_s; /* the last complete look, epoch, also of a daemon before; 0: none */
     char *looked_path; /* a file of that time; NULL: nobody remembers */
     bool sharing;

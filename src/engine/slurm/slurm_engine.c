@@ -185,7 +185,7 @@ static void look(struct slurm_engine *e, double now)
 {
     bool all = e->looks++ % NODES_EVERY == 0 || !e->online;
 
-    if (now >= e->next_conf_s) {
+    if (now >= e->next_conf_s || (e->control && slurm_control_asks_conf(e->control))) {
         helper_link_ask(e->link, "conf");
         e->next_conf_s = now + CONF_EVERY_S;
     }

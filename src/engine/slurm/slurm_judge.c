@@ -22,6 +22,8 @@
 /* slurmd refuses to launch a job on a node where it ended within the same second ("Job
  * credential revoked"), and slurmctld then fails the job. */
 #define REST_S 1.1
+/* Slurm tells in whole seconds when slurmctld began. */
+#define BOOT_CLOCK_S 1.0
 
 /* ---- telling ----------------------------------------------------------------------- */
 
@@ -265,6 +267,26 @@ static void judge_held(struct slurm_control *c, struct slurm_ours *j, double now
         j->wish = WISH_START;
 }
 
+/* It is on hold no more.  A slurmctld that was killed forgets a hold of its last seconds,
+ * and shows the job as it was released before; else somebody released it. */
+static void judge_freed(struct slurm_control *c, struct slurm_ours *j, double now_s)
+{
+    if (j->freed_at == 0) {
+        j->freed_at = c->confs + 1;
+        c->asks_conf = true; /* when did it begin? */
+    }
+    if (c->confs < j->freed_at)
+        return;
+    j->freed_at = 0;
+    if (c->boot_s + BOOT_CLOCK_S <= j->held_s) {
+        let_go(c, j, now_s);
+        return;
+    }
+    log_info("slurm_hold_forgotten", LOG_U64("job", j->job), LOG_STR("id", j->id));
+    j->stage = STAGE_LOOSE;
+    j->wish = WISH_HOLD;
+}
+
 static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double now_s)
 {
     bool held = j->shown.held;
@@ -277,10 +299,13 @@ static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double 
         slurm_tell_entered(c, j, now_s);
         break;
     case STAGE_HELD:
-        if (held)
+        if (held) {
+            j->held_s = now_s;
+            j->freed_at = 0;
             judge_held(c, j, now_s);
-        else
-            let_go(c, j, now_s);
+        } else {
+            judge_freed(c, j, now_s);
+        }
         break;
     case STAGE_PLACED:
         judge_placed(c, j, now_s);
