@@ -225,6 +225,20 @@ bool cluster_node_is_empty(const struct cluster *c, int node)
     return true;
 }
 
+/* Shares of processors are added and taken off again. */
+#define ROOM_SLACK 0.01
+
+bool cluster_node_is_unused(const struct cluster *c, int node)
+{
+    const struct node *n = &c->nodes[node];
+
+    for (int i = 0; i < n->device_count; i++)
+        if (c->devices[n->first_device + i].taken)
+            return false;
+    return !(n->taken.cpus > ROOM_SLACK || n->taken.memory_gb > ROOM_SLACK) &&
+           cluster_node_is_empty(c, node);
+}
+
 int cluster_devices_of_type(const struct cluster *c, int type, bool free)
 {
     int count = 0;

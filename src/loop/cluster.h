@@ -50,6 +50,8 @@ bool cluster_device_usable(const struct cluster *c, int device); /* may start a 
 int cluster_node_jobs(const struct cluster *c,
                       int node); /* seats taken on a node, and who leaves it */
 bool cluster_node_is_empty(const struct cluster *cluster, int node);
+/* Has it none of others either, of whom the loop knows only what they take? */
+bool cluster_node_is_unused(const struct cluster *c, int node);
 /* Devices of a type that have not failed, or that are free for a new job. */
 int cluster_devices_of_type(const struct cluster *cluster, int type, bool free);
 double cluster_idle_watts(const struct cluster *cluster, int node); /* of its devices */

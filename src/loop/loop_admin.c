@@ -174,10 +174,18 @@ int loop_seat(struct loop *loop, uint64_t id, const int *devices, int count, dou
     return 0;
 }
 
+/* Whoever else was there has gone: from now on it is idle. */
+static void note_unused(struct loop *loop, int node, bool before, double now_s)
+{
+    if (!before && cluster_node_is_unused(loop->cluster, node))
+        loop->cluster->nodes[node].idle_since_s = now_s;
+}
+
 /* What is told is left; what the loop's own jobs take of it is the loop's to count. */
 void loop_set_room(struct loop *loop, int node, struct host_room left, double now_s)
 {
     struct node *n = &loop->cluster->nodes[node];
+    bool unused = cluster_node_is_unused(loop->cluster, node);
 
     if (!isfinite(n->room.cpus) || !isfinite(left.cpus))
         n->room.cpus = left.cpus;
@@ -186,6 +194,7 @@ void loop_set_room(struct loop *loop, int node, struct host_room left, double no
     n->taken = (struct host_room){
         isfinite(left.cpus) ? n->room.cpus - left.cpus : 0,
         isfinite(left.memory_gb) ? n->room.memory_gb - left.memory_gb : 0};
+    note_unused(loop, node, unused, now_s);
     loop_want_round(loop, now_s);
 }
 
@@ -214,7 +223,11 @@ void loop_bind(struct loop *loop, uint64_t id, int group, double limit_s, double
 
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s)
 {
-    loop->cluster->devices[device].taken = taken;
+    struct device *d = &loop->cluster->devices[device];
+    bool unused = cluster_node_is_unused(loop->cluster, d->node);
+
+    d->taken = taken;
+    note_unused(loop, d->node, unused, now_s);
     loop_want_round(loop, now_s);
 }
 

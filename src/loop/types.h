@@ -116,7 +116,8 @@ struct node {
     double sleep_watts;  /* everything, asleep */
     double wake_s;       /* from asleep to ready, at host_watts */
     double since_s;      /* when it came into this state */
-    double idle_since_s; /* when its last job left; meaningless while it has jobs */
+    double idle_since_s; /* when its last job left, or others'; meaningless while it has
+                            jobs */
     int first_device;    /* its devices are in a row */
     int device_count;
     bool may_sleep;

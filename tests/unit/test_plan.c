@@ -72,6 +72,22 @@ static void only_nodes_idle_for_long_go_to_sleep(void **state)
     fixture_fini(&f);
 }
 
+static void nodes_that_others_use_stay_awake(void **state)
+{
+    struct plan plan = {0};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    f.cluster->devices[f.cluster->nodes[0].first_device].taken = true; /* a GPU of it */
+    f.cluster->nodes[1].taken.cpus = 2; /* a job without GPU */
+    plan_reset(&plan, fixture_input(&f, 700));
+    plan_sleep_idle(&plan, &f.in, 300);
+    assert_true(plan.awake[0] && plan.awake[1] && !plan.awake[2]);
+    plan_fini(&plan);
+    fixture_fini(&f);
+}
+
 static void nodes_that_may_not_sleep_or_were_told_not_to_stay_awake(void **state)
 {
     struct plan plan = {0};
@@ -160,6 +176,7 @@ int main(void)
         cmocka_unit_test(a_fresh_plan_changes_nothing_and_seats_nobody),
         cmocka_unit_test(seats_point_at_their_own_devices),
         cmocka_unit_test(only_nodes_idle_for_long_go_to_sleep),
+        cmocka_unit_test(nodes_that_others_use_stay_awake),
         cmocka_unit_test(nodes_that_may_not_sleep_or_were_told_not_to_stay_awake),
         cmocka_unit_test(a_seat_wakes_its_node_or_keeps_it_awake),
         cmocka_unit_test(a_node_whose_jobs_are_stopped_sleeps_later),

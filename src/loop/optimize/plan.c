@@ -141,7 +141,7 @@ void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double 
         if (!in->settings->sleep)
             plan->awake[n] = true;
         else if (node->state == NODE_AWAKE && node->may_sleep &&
-                 in->now_s - node->idle_since_s >= idle_s && cluster_node_is_empty(c, n))
+                 in->now_s - node->idle_since_s >= idle_s && cluster_node_is_unused(c, n))
             plan->awake[n] = false;
     }
     wake_seated(plan, c);

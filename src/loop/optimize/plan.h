@@ -23,5 +23,5 @@ void plan_note_mend(struct plan *plan, const struct plan_mend *mend);
 int plan_cap_levels(const struct gpu_sheet *gpu, double watts[PLAN_CAPS_MOST]);
 
 /* The usual rule for sleep: wake what has a seat; let a node sleep when it has had no job
- * for idle_s and none is planned for it. */
+ * for idle_s, of others neither, and none is planned for it. */
 void plan_sleep_idle(struct plan *plan, const struct optimize_input *in, double idle_s);
