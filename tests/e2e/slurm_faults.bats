@@ -62,6 +62,31 @@ tried_again() {
     [ "$(api GET /v1/nodes | jq -r '[.nodes[].name] | join(",")')" = a,b ]
 }
 
+@test "a helper built for another release of Slurm: a sentence says what to do" {
+    printf '%s\n' '#!/bin/sh' 'echo "$0: error while loading shared libraries: libslurm.so.99: cannot open shared object file" >&2' \
+        'exit 127' > "$BATS_TEST_TMPDIR/helper" # as the linker does
+    chmod 755 "$BATS_TEST_TMPDIR/helper"
+    corgid_start
+    within 50 offline_because "run $BATS_TEST_TMPDIR/helper by hand.*built for this machine's release of Slurm"
+    grep -q 'libslurm.so.99' "$CORGID_DIR/log"
+}
+
+@test "a node that is told twice is one node" {
+    fake_helper << 'END'
+twice = [{"name": name, "state": "idle", "gres": gres} for name, gres in
+         (("a", "gpu:v100:2"), ("b", "gpu:k80:1"), ("a", "gpu:v100:2"), ("c", "gpu:v100:1"), ("c", "gpu:v100:4"))]
+def answer(r):
+    if r["op"] == "hello": hello(r)
+    elif r["op"] == "nodes": ok(r, fresh=True, rows=twice, gone=[], more=False)
+    else: empty(r)
+END
+    corgid_start
+    three() { [ "$(api GET /v1/nodes | jq -r '[.nodes[].name] | join(",")')" = a,b,c ]; }
+    within 50 three
+    [ "$(api GET /v1/devices | jq '.devices | length')" = 4 ] # the first of the two counts
+    within 50 grep -q 'c.*other GPUs than before' "$CORGID_DIR/log"
+}
+
 @test "a first start without Slurm ends with a sentence" {
     rm "$CORGID_DIR/state/slurm-cluster.json"
     sed -i 's/within: 3s/within: 1s/' "$CORGID_DIR/c.yaml"

@@ -96,6 +96,16 @@ END
     scontrol ping | grep -q UP
 }
 
+@test "control characters in a comment are refused with a sentence, and slurmctld lives" {
+    run ! sbatch -o /dev/null --comment=$'corgi: --name \e[2Jx\a' --wrap true
+    [[ "$output" == *"corgi: "* ]]
+    [[ "$output" != *$'\e'* && "$output" != *$'\a'* ]]
+    run -0 sbatch -o /dev/null --comment=$'mine\e[2J' --wrap true # not for us
+    [[ "$(of_job "$(number)" AdminComment)" == corgi1:* ]]
+    scancel "$(number)"
+    scontrol ping | grep -q UP
+}
+
 @test "other partitions pass untouched" {
     run -0 hand_in -p other << 'END'
 #!/bin/bash

@@ -175,6 +175,27 @@ CASE(a_wrong_line_is_refused_with_line_and_reason)
                      SUBMIT_REFUSE);
 }
 
+CASE(control_characters_in_a_comment_are_refused_and_never_shown)
+{
+    static const char *const comments[] = {
+        "corgi: --name \x1b[2J", "corgi: --name a\x01z", "corgi: \x07",
+        "corgi: --min-rate \x7f\x1b]0;x", "corgi: --name \xff"};
+
+    set("Partitions=gpu\n");
+    for (size_t i = 0; i < sizeof(comments) / sizeof(comments[0]); i++) {
+        assert_int_equal(
+            decide((struct submitted_job){.partition = "gpu", .comment = comments[i]}),
+            SUBMIT_REFUSE);
+        for (const char *at = verdict.message; *at; at++)
+            assert_true((unsigned char)*at >= ' ' && *at != 0x7f);
+    }
+    /* what is not for us is not ours to judge */
+    assert_int_equal(
+        decide((struct submitted_job){.partition = "gpu", .comment = "a\x1b[2J"}),
+        SUBMIT_TAKE);
+    assert_null(strchr(verdict.admin_comment, 0x1b));
+}
+
 CASE(a_header_of_a_megabyte_is_refused)
 {
     struct str text = {0};
@@ -269,6 +290,8 @@ int main(void)
         cmocka_unit_test_teardown(the_header_counts_before_the_comment, tear_down),
         cmocka_unit_test_teardown(a_wrong_line_is_refused_with_line_and_reason,
                                   tear_down),
+        cmocka_unit_test_teardown(
+            control_characters_in_a_comment_are_refused_and_never_shown, tear_down),
         cmocka_unit_test_teardown(a_header_of_a_megabyte_is_refused, tear_down),
         cmocka_unit_test_teardown(scripts_run_under_the_probe_where_nodes_have_it,
                                   tear_down),

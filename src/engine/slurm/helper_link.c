@@ -272,7 +272,7 @@ static void take_lines(struct helper_link *l)
 static void ready(void *ctx, uint32_t events)
 {
     struct helper_link *l = ctx;
-    char bytes[65536];
+    char bytes[65536], why[300];
     ssize_t n;
 
     if (events & EPOLLOUT)
@@ -283,7 +283,11 @@ static void ready(void *ctx, uint32_t events)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {
-        fail(l, l->greeted ? "the helper has gone" : "the helper does not start");
+        snprintf(why, sizeof(why),
+                 "the helper does not start: run %.150s by hand to see why; it must be "
+                 "built for this machine's release of Slurm",
+                 l->helper);
+        fail(l, l->greeted ? "the helper has gone" : why);
         return;
     }
     str_add_bytes(&l->in, bytes, (size_t)n);
