@@ -311,12 +311,13 @@ static void stored(void *ctx, const struct err *err)
     if (err->code == ERR_NONE)
         request_answer(a->answer.request, a->status, &a->answer.text);
     else
-        request_answer_error(a->answer.request, 503, err_code_name(err->code), NULL,
-                             a->answer.only_stored
-                                 ? "it could not be stored: %s"
-                                 : "it is done, but could not be stored yet: %s; a daemon "
-                                   "that is killed before it can does not know of it",
-                             err->text);
+        request_answer_error(
+            a->answer.request, 503, err_code_name(err->code), NULL,
+            a->answer.only_stored
+                ? "it could not be stored: %s"
+                : "it is done, but could not be stored yet: %s; a daemon "
+                  "that is killed before it can does not know of it",
+            err->text);
     str_fini(&a->answer.text);
     free(a);
 }

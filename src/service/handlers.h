@@ -70,8 +70,8 @@ char *handlers_quote(struct service *s, uint64_t job, bool first);
 /* `reason` of the body; NULL when there is none. */
 const char *handlers_reason(const struct request *r);
 
-/* End whatever is open and answer with it once the tx is stored, else with 503.  What was done
- * is not undone: a job that fills the disk can be cancelled. */
+/* End whatever is open and answer with it once the tx is stored, else with 503.  What was
+ * done is not undone: a job that fills the disk can be cancelled. */
 struct tx;
 void handlers_commit(struct handlers_answer *answer, struct tx *tx, int status);
 
