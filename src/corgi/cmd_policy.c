@@ -263,8 +263,12 @@ static const struct command policy_show = {
 static const struct command policy_set = {
     .name = "set",
     .summary = "change settings until the daemon's next start",
-    .help = "For operators.  What shall last belongs into the daemon's config file.",
+    .help =
+        "For operators.  What shall last belongs into the daemon's config file.  With "
+        "paused=yes nothing is started, moved, stopped, capped or put to sleep, and "
+        "what runs goes on: that lasts until paused=no, beyond a restart too.",
     .examples = "corgi policy set share=2 sleep=no\n"
+                "corgi policy set paused=yes\n"
                 "corgi policy set power_limit=20kW\n"
                 "corgi policy set power_limit='20kW, 07:00-20:00 12kW'",
     .operands = "KEY=VALUE...",

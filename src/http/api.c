@@ -223,6 +223,7 @@ static const struct schema_field power_hours_item = {.type = SCHEMA_OBJECT,
 
 static const struct schema_field policy_fields[] = {
     POLICY_FIELDS,
+    {BOOL("paused")},
     {0},
 };
 const struct schema api_policy_update = {

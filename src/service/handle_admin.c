@@ -44,6 +44,7 @@ static void policy_members(struct json_out *out, const struct service *s)
     json_out_key_bool(out, "sleep", p->sleep);
     json_out_key_bool(out, "caps", p->caps);
     json_out_key_bool(out, "moves", p->moves);
+    json_out_key_bool(out, "paused", s->paused);
     json_out_key_number(out, "confidence", p->confidence);
     json_out_key_number(out, "progress_watts", p->progress_watts);
     json_out_key_number(out, "move_s", p->move_s);
@@ -114,12 +115,14 @@ void handle_update_policy(void *ctx, struct request *r)
     struct service *s = ctx;
     struct optimize_settings settings = *loop_settings(s->loop);
     struct handlers_answer a;
+    bool paused = s->paused;
     struct tx *tx;
 
     if (!handlers_writable(s, r))
         return;
     if (!handlers_take_policy(r, &settings))
         return;
+    s->paused = json_member_bool(r->body, "paused", paused);
     settings = service_config_allowed(&s->config, &settings);
     loop_set_settings(s->loop, &settings, service_now_s(s));
     s->policy_changed_s = service_now_s(s);
@@ -128,6 +131,9 @@ void handle_update_policy(void *ctx, struct request *r)
     policy_members(&a.out, s);
     tx = tx_begin(s);
     policy_members(tx_event(tx, "policy", NULL), s);
+    if (s->paused != paused)
+        store_put(tx_batch(tx),
+                  &(struct store_setting){SERVICE_PAUSED, s->paused ? "yes" : ""});
     handlers_commit(&a, tx, 200);
     service_want_round(s);
 }

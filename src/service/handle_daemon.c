@@ -172,6 +172,10 @@ static void sum_warnings(const struct service *s, struct json_out *out)
                  "the engine is offline, what is shown may be old: %s", s->offline);
         json_out_string(out, text);
     }
+    if (s->paused)
+        json_out_string(out,
+                        "paused: nothing is started, moved, stopped, capped or put to "
+                        "sleep until 'corgi policy set paused=no'");
     if (s->notice[0])
         json_out_string(out, s->notice);
     if (shortened)

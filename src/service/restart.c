@@ -260,7 +260,10 @@ static void reconcile(struct rebuild *b)
 static int take_setting(void *ctx, const void *row)
 {
     const struct store_setting *setting = row;
+    struct service *s = ctx;
 
+    if (strcmp(setting->name, SERVICE_PAUSED) == 0)
+        s->paused = setting->text[0] != '\0';
     quotas_load(ctx, setting->name, setting->text);
     return 0;
 }

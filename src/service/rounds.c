@@ -318,7 +318,7 @@ static void end_round(struct service *s, const struct planning_task *task)
 
     metric_add(s->figures->rounds, 1, METRIC_NO_LABELS);
     metric_observe(s->figures->decision_s, task->work_s, METRIC_NO_LABELS);
-    if (s->draining) {
+    if (s->draining || s->paused) {
         round_destroy(s->loop, task->round);
         return;
     }
@@ -400,7 +400,7 @@ void rounds_due(void *ctx)
 
     if (s->round_running || s->draining)
         return;
-    if (!s->failing && loop_round_due_s(s->loop) > service_now_s(s)) {
+    if (!s->failing && !s->paused && loop_round_due_s(s->loop) > service_now_s(s)) {
         service_follow_rounds(s);
         return;
     }
@@ -411,6 +411,8 @@ void rounds_due(void *ctx)
         service_want_round(s);
         return;
     }
+    if (s->paused)
+        return; /* whoever lets it go on wants a round */
     s->rounds++;
     quotas_apply(s);
     if (!begin_lesson(s))

@@ -63,6 +63,9 @@ struct node_more {
     char partitions[SERVICE_REASON_SIZE]; /* it is in, of the engine; "": not told */
 };
 
+/* Setting of the store; its text is empty unless an operator has paused the loop. */
+#define SERVICE_PAUSED "paused"
+
 struct service {
     struct service_config config;
     const char *config_path; /* NULL: defaults */
@@ -86,6 +89,7 @@ struct service {
     bool advises;     /* the engine decides itself: rounds only say what they would do */
     bool controls;    /* the engine has jobs that we place, and jobs that it only watches:
                          those are kept out of the loop */
+    bool paused;      /* by an operator: rounds change nothing, what runs goes on */
     char notice[400]; /* of the engine, for operators; "": none */
     char offline[400]; /* the engine cannot be reached, and why; "": it can */
     vec_of(struct user_quota) quotas;

@@ -184,3 +184,23 @@ asleep() { # COUNT: so many nodes sleep
     stored_is "$job" attempt 1
     asleep 2
 }
+
+@test "paused, jobs that run go on and end, others wait, beyond a restart too, until it goes on" {
+    local first second
+    first=$(hand_in 4 --gres=gpu:1)
+    within 200 is "$first" RUNNING
+    "$CORGI_BIN/corgi" policy set paused=yes
+    second=$(hand_in 1 --gres=gpu:1)
+    "$CORGI_BIN/corgi" queue 2>&1 | grep -q "paused: nothing is started"
+    corgid_kill
+    corgid_start
+    within 200 is "$first" COMPLETED
+    within 100 stored_is "$first" state 'done'
+    sleep 2
+    is "$second" PENDING
+    "$CORGI_BIN/corgi" policy show | grep -q 'paused *true'
+    "$CORGI_BIN/corgi" policy set paused=no
+    within 300 stored_is "$second" state 'done'
+    run -0 "$CORGI_BIN/corgi" queue
+    [[ "$output" != *paused* ]]
+}
