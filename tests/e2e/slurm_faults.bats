@@ -63,6 +63,7 @@ tried_again() {
 }
 
 @test "a helper built for another release of Slurm: a sentence says what to do" {
+    # shellcheck disable=SC2016 # the helper's own name
     printf '%s\n' '#!/bin/sh' 'echo "$0: error while loading shared libraries: libslurm.so.99: cannot open shared object file" >&2' \
         'exit 127' > "$BATS_TEST_TMPDIR/helper" # as the linker does
     chmod 755 "$BATS_TEST_TMPDIR/helper"
