@@ -57,6 +57,8 @@ static void planner_destroy(void *self)
     vec_free(&s->holds);
     vec_free(&s->draws);
     vec_free(&s->runs);
+    vec_free(&s->starts);
+    vec_free(&s->earliest);
     vec_free(&s->left_soon);
     plan_fini(&s->offered);
     free(s);

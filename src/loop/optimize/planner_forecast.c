@@ -12,7 +12,6 @@
 #include "loop/optimize/planner_private.h"
 
 #include "base/mem.h"
-#include "loop/estimate/lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +19,12 @@
 
 /* Further ahead a forecast is worth nothing, and costs time. */
 #define FORECAST_STEPS_MOST 400
-#define PLAYS               23 /* a prime */
+/* On a large cluster a forecast ends after so much work, a microsecond or two each, but
+ * not before so many plays: whoever asks for a quote waits for it. */
+#define WORK_MOST   20000
+#define PLAYS_LEAST 5
+/* Nodes a gang looks at for one of that work. */
+#define NODES_A_WORK 40
 /* Starts so near to each other, as a share of the wait, are told as one. */
 #define NEAR   0.2
 #define NEAR_S 30.0
@@ -31,64 +35,6 @@ static const int *devices_of(const struct planner_state *s, int job, int *count)
 
     *count = seat->device_count;
     return s->offered.devices + seat->first;
-}
-
-/* What the job does where it sits, with whoever is beside it. */
-static double believed_rate(struct planner_state *s, int job)
-{
-    const struct planner_job *j = &s->jobs.items[job];
-    int type = s->in->cluster->devices[j->device].type;
-    const int *m = planner_members(s, j->device);
-    int other = m[0] == job ? m[1] : m[0];
-
-    if (j->status->job.kind == JOB_INFERENCE)
-        return 1; /* it ends when its time is over */
-    if (other < 0)
-        return j->kind->alone[type].expected;
-    return (double)prediction_table_pair_on(s->table, j->kind, s->jobs.items[other].kind,
-                                            type)
-        .expected[0];
-}
-
-/* A number between 0 and 1 for a job in a play: over the plays those of a job are spread
- * evenly, in an order of its own. */
-static double draw(uint64_t job, int play)
-{
-    uint64_t bits = rng_mix(job, 1);
-    uint64_t at = (uint64_t)play * (1 + bits % (PLAYS - 1)) % PLAYS;
-
-    return fmod((double)(bits >> 11) * 0x1p-53 + (double)at / PLAYS, 1);
-}
-
-static void add_run(struct planner_state *s, int job, int play, double at_s)
-{
-    const struct planner_job *j = &s->jobs.items[job];
-    struct planner_run run = {.job = job, .left = INFINITY, .at_s = at_s};
-
-    run.rate = j->paced && j->status->job.kind == JOB_TRAINING ? j->status->pace.rate
-                                                               : believed_rate(s, job);
-    if (lengths_known(s->in->lengths, &j->status->job))
-        run.left = lengths_left(s->in->lengths, j->status, run.rate,
-                                draw(j->status->job.id, play), s->in->now_s);
-    vec_push(&s->runs, run);
-}
-
-static double end_s(const struct planner_run *run)
-{
-    return run->at_s + run->left / fmax(run->rate, 1e-9);
-}
-
-/* Whoever is on the devices goes on at another rate: a neighbour has come or gone. */
-static void change_rates(struct planner_state *s, const int *devices, int count,
-                         double at_s)
-{
-    vec_each (struct planner_run, run, &s->runs)
-        for (int k = 0; k < count; k++)
-            if (s->jobs.items[run->job].device == devices[k] && run->at_s < at_s) {
-                run->left = fmax(0, run->left - run->rate * (at_s - run->at_s));
-                run->at_s = at_s;
-                run->rate = believed_rate(s, run->job);
-            }
 }
 
 /* Whoever has a seat waits no more. */
@@ -111,8 +57,8 @@ static void seat(struct planner_state *s, int job, const int *devices, int play,
     planner_release(s, job);
     planner_attach(s, job, devices, count);
     plan_seat(&s->offered, j->seat, devices, count);
-    change_rates(s, devices, count, at_s);
-    add_run(s, job, play, at_s);
+    planner_runs_change(s, devices, count, play, at_s);
+    planner_runs_add(s, job, play, at_s);
 }
 
 /* A seat among the devices that have just been left, or for a gang anywhere. */
@@ -122,6 +68,7 @@ static bool take_left(struct planner_state *s, int job, const int *devices, int 
     struct planner_seats found;
 
     if (s->jobs.items[job].status->job.devices > 1) {
+        s->forecast_work += s->in->cluster->node_count / NODES_A_WORK;
         if (!planner_find_seats(s, job, &found) ||
             planner_rather_waits(s, job, found.cost, at_s))
             return false;
@@ -162,9 +109,9 @@ static void play_end(struct planner_state *s, size_t at, int play, double at_s)
     int devices[LOOP_MAX_GANG];
 
     memcpy(devices, left, (size_t)count * sizeof(*devices));
-    s->runs.items[at] = s->runs.items[--s->runs.count];
+    planner_runs_drop(s, at);
     planner_detach(s, job, devices, count);
-    change_rates(s, devices, count, at_s);
+    planner_runs_change(s, devices, count, play, at_s);
     fill_left(s, devices, count, play, at_s);
 }
 
@@ -211,20 +158,6 @@ static int next_left(const struct planner_state *s, double now_s, double *at_s)
     return next;
 }
 
-/* The next end among runs; the number of runs: nobody's is known. */
-static size_t next_end(const struct planner_state *s, double *at_s)
-{
-    size_t next = s->runs.count;
-
-    *at_s = INFINITY;
-    for (size_t i = 0; i < s->runs.count; i++)
-        if (end_s(&s->runs.items[i]) < *at_s) {
-            *at_s = end_s(&s->runs.items[i]);
-            next = i;
-        }
-    return next;
-}
-
 /* The job that waits and takes any place next, from a time after this one; -1: none. */
 static int next_to_give_in(const struct planner_state *s, double after_s, double *at_s)
 {
@@ -247,18 +180,15 @@ static double play_start_s(struct planner_state *s, int asked, int play)
 {
     double now_s = s->in->now_s;
 
-    vec_clear(&s->runs);
     drop_seated(s);
-    for (int d = 0; d < s->in->cluster->device_count; d++) /* as before the last play */
-        s->usable.items[d] = cluster_device_usable(s->in->cluster, d);
-    for (int i = 0; i < (int)s->jobs.count; i++)
-        if (s->jobs.items[i].device >= 0)
-            add_run(s, i, play, now_s);
+    vec_each (const int, device, &s->left_soon) /* as before the last play */
+        s->usable.items[*device] = cluster_device_usable(s->in->cluster, *device);
+    planner_runs_begin(s);
     for (int step = 0; step < FORECAST_STEPS_MOST; step++) {
         double ends_s, gives_in_s, empty_s;
-        size_t end = next_end(s, &ends_s);
         int device = next_left(s, now_s, &empty_s);
         int job = next_to_give_in(s, now_s, &gives_in_s);
+        size_t end = planner_runs_next(s, play, fmin(gives_in_s, empty_s), &ends_s);
         struct planner_seats found;
 
         now_s = fmin(fmin(ends_s, gives_in_s), empty_s);
@@ -346,17 +276,17 @@ static int by_time(const void *a, const void *b)
 /* The start that the most plays come near to, each counts by how near it comes; NaN: most
  * plays have none.  A wait often ends when its grace time does: what lies between that
  * and an early end of somebody's happens least of all. */
-static double most_likely_s(double *starts_s, double now_s)
+static double most_likely_s(double *starts_s, int plays, double now_s)
 {
     double best_s = NAN, most = 0;
 
-    qsort(starts_s, PLAYS, sizeof(*starts_s), by_time);
-    if (!isfinite(starts_s[PLAYS / 2]))
+    qsort(starts_s, (size_t)plays, sizeof(*starts_s), by_time);
+    if (!isfinite(starts_s[plays / 2]))
         return NAN;
-    for (int i = 0; i < PLAYS && isfinite(starts_s[i]); i++) {
+    for (int i = 0; i < plays && isfinite(starts_s[i]); i++) {
         double near = 0;
 
-        for (int k = 0; k < PLAYS; k++) {
+        for (int k = 0; k < plays; k++) {
             double wait_s = fmin(starts_s[i], starts_s[k]) - now_s;
             double off_s = fabs(starts_s[k] - starts_s[i]);
 
@@ -370,22 +300,31 @@ static double most_likely_s(double *starts_s, double now_s)
     return best_s;
 }
 
+static bool has_done_enough(const struct planner_state *s, int plays)
+{
+    return s->in->cluster->device_count > PLANNER_LARGE && plays >= PLAYS_LEAST &&
+           s->forecast_work > WORK_MOST;
+}
+
 /* NaN: not known. */
 static double forecast_start_s(struct planner_state *s, int asked)
 {
     struct before_play before = keep(s);
-    double starts_s[PLAYS];
+    double starts_s[PLANNER_PLAYS];
+    int plays = 0;
 
     vec_clear(&s->left_soon);
     for (int d = 0; d < s->in->cluster->device_count; d++)
         if (s->in->cluster->devices[d].leaving_count > 0)
             vec_push(&s->left_soon, d);
-    for (int play = 0; play < PLAYS; play++) {
-        starts_s[play] = play_start_s(s, asked, play);
+    planner_runs_list(s);
+    while (plays < PLANNER_PLAYS && !has_done_enough(s, plays)) {
+        starts_s[plays] = play_start_s(s, asked, plays);
+        plays++;
         put_back(s, &before);
     }
     forget(&before);
-    return most_likely_s(starts_s, s->in->now_s);
+    return most_likely_s(starts_s, plays, s->in->now_s);
 }
 
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,

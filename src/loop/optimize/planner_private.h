@@ -104,6 +104,23 @@ struct planner_view {
     double alone, pair;
 };
 
+#define PLANNER_PLAYS 23 /* of a forecast; a prime */
+
+/* A job that runs as a forecast begins: where it is among the runs of the play, or that
+ * it is not yet; and its rate then. */
+struct planner_start {
+    int run; /* PLANNER_RUN_LATER, PLANNER_RUN_NONE */
+    double rate;
+};
+#define PLANNER_RUN_LATER (-1)
+#define PLANNER_RUN_NONE  (-2)
+
+/* When it ends in the play in which it ends first. */
+struct planner_earliest {
+    int job;
+    double at_s;
+};
+
 /* A job in a forecast, on its devices. */
 struct planner_run {
     int job;
@@ -223,8 +240,12 @@ struct planner_state {
     vec_of(int) stopped; /* for the limit on power, in this order */
     const struct plan_terms *terms;  /* of an offer that is being made; NULL: a round */
     struct plan offered;             /* scratch of offers */
-    vec_of(struct planner_run) runs; /* likewise */
-    vec_of(int) left_soon;           /* devices somebody was told to leave */
+    vec_of(struct planner_run) runs; /* likewise, */
+    vec_of(struct planner_start) starts;      /* (jobs) */
+    vec_of(struct planner_earliest) earliest; /* in order of time, */
+    size_t later;                             /* from here on not among the runs */
+    long forecast_work;                       /* done for this forecast */
+    vec_of(int) left_soon;                    /* devices somebody was told to leave */
 };
 
 static inline int *planner_members(const struct planner_state *s, int device)
@@ -383,6 +404,19 @@ bool planner_preempt(struct planner_state *s, struct plan *plan, int job,
  * goes before, and when the job is expected to start. */
 void planner_offer_later(struct planner_state *s, const struct optimize_input *in,
                          struct place_offer *offer);
+
+/* planner_runs.c: who runs in a play of a forecast, by the draws of what is left; before
+ * the first play, and before each. */
+void planner_runs_list(struct planner_state *s);
+void planner_runs_begin(struct planner_state *s);
+/* The job comes, or goes, and whoever is on the devices goes on at another rate. */
+void planner_runs_add(struct planner_state *s, int job, int play, double at_s);
+void planner_runs_drop(struct planner_state *s, size_t run);
+void planner_runs_change(struct planner_state *s, const int *devices, int count, int play,
+                         double at_s);
+/* The run that ends next, if it does not after this time; SIZE_MAX: nobody's end is
+ * known. */
+size_t planner_runs_next(struct planner_state *s, int play, double until_s, double *at_s);
 
 /* planner_limit.c: the limit on the power of the whole cluster.  Of a plan whose seats
  * and caps are written: lowers caps, takes back starts, stops jobs. */
