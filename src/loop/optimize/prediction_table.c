@@ -245,7 +245,7 @@ const struct table_kind *const *prediction_table_load(struct prediction_table *k
     fit_types(k, in->cluster->type_count);
     vec_clear(&k->of_before);
     vec_reserve(&k->of_before, k->of.count);
-    if (known)
+    if (known && k->of.count > 0)
         memcpy(k->of_before.items, k->of.items, k->of.count * sizeof(*k->of.items));
     vec_clear(&k->of);
     for (size_t j = 0; j < in->job_count; j++)
