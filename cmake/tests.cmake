@@ -66,7 +66,7 @@ corgi_c_tests(scenario)
 # in other tests.  ./test leaves the label out there.  They begin first: else the end waits
 # for them.
 foreach(name test_eval_tables scenario_estimate_eval scenario_policies
-        scenario_sim_gavel scenario_sim_synthetic scenario_lies)
+        scenario_sim_gavel scenario_sim_synthetic scenario_lies scenario_wrong_windows)
     if(TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY LABELS long)
         set_property(TEST ${name} PROPERTY COST 100)

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/rng.h"
+#include "model/doubt.h"
 
 #include <string.h>
 
@@ -119,31 +120,199 @@ static double noise_of(const struct job_place *place, const struct window_noise 
     return (NOISE_PRIOR * noise->var + place->squares) / (NOISE_PRIOR + place->surprises);
 }
 
-bool job_effects_push(struct job_place *place, double value, double at_s,
-                      const struct window_noise *noise, double *surprise, double *wander)
-{
-    struct drift *d = &place->drift;
-    double off = value - d->mean, var = noise_of(place, noise), times = d->times;
-    bool changed;
+/* ---- a window comes ---------------------------------------------------------------- */
 
-    *surprise = *wander = NAN;
-    place->gap_s = times > 0 ? fmax(at_s - place->at_s, 0) : 0;
-    place->at_s = at_s;
-    /* What was known wears off as the rate wanders. */
-    if (times > 0)
-        d->times = 1 / (1 / times + noise->drift * place->gap_s / var);
-    changed = drift_push(d, value);
-    if (times <= 0 || changed)
-        return changed;
-    *wander = off * off - noise->var * (1 + 1 / times);
-    *surprise = off * off / (1 + 1 / times + noise->drift * place->gap_s / var);
-    place->squares += fmin(*surprise, SURPRISE_MAX * var);
+/* A window further off than this in the log, and than so many standard deviations, is
+ * wrong or a sudden change; nearer ones are at worst odd (running.c). */
+#define FAR_LOG 0.7
+#define FAR_SD  4.0
+
+/* Windows further apart than this, or than so many standard deviations, do not agree. */
+#define AGREE_LOG 0.35
+#define AGREE_SD  3.0
+
+/* Nothing is expected more surely than so. */
+#define EXPECTED_VAR_LEAST 1e-4
+
+/* A first window that is wrong with more than this chance waits for a second one; with
+ * more than that, what is said of the place waits, and nothing of it is told elsewhere.
+ */
+#define HOLD_CHANCE 0.5
+#define TELL_CHANCE 0.2
+
+static int drop_far(struct job_place *place)
+{
+    int count = place->far_count;
+
+    place->far = 0;
+    place->far_count = 0;
+    return count;
+}
+
+static bool agree(double one, double other, double var)
+{
+    return fabs(one - other) <= fmax(AGREE_LOG, AGREE_SD * sqrt(2 * var));
+}
+
+static bool joins_far(const struct job_place *place, double value, double var)
+{
+    return place->far_count > 0 && agree(value, place->far / place->far_count, var);
+}
+
+/* A window says otherwise: one of them was wrong. */
+static int lose_far(struct job_place *place)
+{
+    if (place->far_count == 0)
+        return 0;
+    place->far -= place->far / place->far_count;
+    place->far_count--;
+    return 1;
+}
+
+/* It joins those that say the same, or stands against them; returns how many were wrong.
+ */
+static int add_far(struct job_place *place, double value, double var)
+{
+    int wrong = 0;
+
+    if (place->far_count > 0 && !joins_far(place, value, var)) {
+        wrong = lose_far(place);
+        if (place->far_count > 0)
+            return wrong;
+    }
+    place->far += value;
+    place->far_count++;
+    return wrong;
+}
+
+/* What they say is believed; the past is kept until as many say so. */
+static void believe_far(struct job_place *place)
+{
+    place->past = place->drift;
+    place->drift =
+        (struct drift){.mean = place->far / place->far_count, .times = place->far_count};
+    place->sure = true;
+    drop_far(place);
+}
+
+/* Nothing is believed of the place yet: the window, and those that said the same before
+ * it, are believed unless they are likelier to be wrong. */
+static struct window_fate push_first(struct job_place *place, double value, double var,
+                                     const struct window_prior *prior)
+{
+    struct window_fate fate = {.surprise = NAN, .wander = NAN};
+    struct job_place asked = *place;
+    double chance;
+
+    place->expected = prior->mean;
+    place->expected_var = prior->var;
+    if (!joins_far(place, value, var))
+        drop_far(&asked);
+    add_far(&asked, value, var);
+    chance = doubt_of(prior->wrong, asked.far / asked.far_count - prior->mean, prior->var,
+                      asked.far_count);
+    fate.kept = chance <= HOLD_CHANCE || asked.far_count >= doubt_run(prior->wrong);
+    if (!fate.kept) {
+        fate.wrong = add_far(place, value, var);
+        return fate;
+    }
+    if (joins_far(place, value, var))
+        drop_far(place); /* else they may be right after all */
+    place->drift =
+        (struct drift){.mean = asked.far / asked.far_count, .times = asked.far_count};
+    place->sure = chance <= TELL_CHANCE || asked.far_count > 1;
+    return fate;
+}
+
+/* The window was as it is told before a change: it was none. */
+static void go_back(struct job_place *place, double value, struct window_fate *fate)
+{
+    fate->wrong = drop_far(place) + (int)ceil(place->drift.times);
+    place->drift = (struct drift){.mean = place->past.mean, .times = place->past.times};
+    place->past.times = 0;
+    drift_push(&place->drift, value);
+    fate->changed = true;
+}
+
+/* Windows in a row that are far from what is believed, which few windows said: the more
+ * there are, and the nearer they are to what is expected of the place, the likelier it is
+ * that the others were wrong. */
+static double odds_of_far(const struct job_place *place, double wrong)
+{
+    double var = fmax(place->expected_var, EXPECTED_VAR_LEAST);
+    double before = place->drift.mean - place->expected;
+    double far = place->far / place->far_count - place->expected;
+
+    return doubt_density(far, var) - doubt_density(before, var) +
+           (place->far_count - ceil(place->drift.times)) * doubt_weight(wrong);
+}
+
+static void push_far(struct job_place *place, double value, double var, double wrong,
+                     struct window_fate *fate)
+{
+    int before = place->far_count;
+
+    if (place->past.times > 0 && agree(value, place->past.mean, var)) {
+        go_back(place, value, fate);
+        return;
+    }
+    fate->wrong = add_far(place, value, var);
+    fate->changed = fate->kept =
+        (before == 0 || place->far_count > before) &&
+        (place->far_count >= doubt_run(wrong) || odds_of_far(place, wrong) > 0);
+    if (fate->kept)
+        believe_far(place);
+}
+
+static void learn_noise(struct job_place *place, const struct window_fate *fate,
+                        double var)
+{
+    place->squares += fmin(fate->surprise, SURPRISE_MAX * var);
     place->surprises++;
     if (place->surprises > SURPRISES_MEMORY) {
         place->squares *= SURPRISES_MEMORY / place->surprises;
         place->surprises = SURPRISES_MEMORY;
     }
-    return false;
+}
+
+struct window_fate job_effects_push(struct job_place *place, double value, double at_s,
+                                    const struct window_noise *noise,
+                                    const struct window_prior *prior)
+{
+    struct drift *d = &place->drift;
+    double off = value - d->mean, var = noise_of(place, noise), times = d->times, wears;
+    struct window_fate fate = {.kept = true, .surprise = NAN, .wander = NAN};
+
+    place->gap_s = times > 0 ? fmax(at_s - place->at_s, 0) : 0;
+    place->at_s = at_s;
+    if (times <= 0)
+        return push_first(place, value, var, prior);
+    /* What was known wears off as the rate wanders. */
+    wears = noise->drift * place->gap_s / var;
+    d->times = 1 / (1 / times + wears);
+    if (fabs(off) > fmax(FAR_LOG, FAR_SD * sqrt(var * (1 + 1 / times + wears)))) {
+        push_far(place, value, var, prior->wrong, &fate);
+        return fate;
+    }
+    if (d->times >= place->past.times)
+        place->past.times = 0;
+    fate.wrong = lose_far(place);
+    fate.changed = drift_push(d, value);
+    place->sure = true;
+    if (fate.changed)
+        return fate;
+    fate.wander = off * off - noise->var * (1 + 1 / times);
+    fate.surprise = off * off / (1 + 1 / times + wears);
+    learn_noise(place, &fate, var);
+    return fate;
+}
+
+void job_effects_shift(struct job_place *place, double by)
+{
+    drift_shift(&place->drift, by);
+    drift_shift(&place->past, by);
+    place->expected += by;
+    place->far += place->far_count * by;
 }
 
 void job_effects_set(struct job_place *place, double value, double sd_log, double at_s,
@@ -155,6 +324,7 @@ void job_effects_set(struct job_place *place, double value, double sd_log, doubl
         (struct drift){.mean = value,
                        .times = fmax(noise_of(place, noise) / (sd_log * sd_log),
                                      JOB_EFFECTS_TIMES_LEAST)};
+    place->sure = true;
 }
 
 double job_effects_window_var(const struct job_place *place,
@@ -235,6 +405,13 @@ static void code_place(struct job_place *p, int types, size_t kinds, struct code
     codec_real(c, &p->drift.mean);
     codec_real(c, &p->drift.times);
     codec_real(c, &p->drift.odd);
+    codec_int(c, &p->far_count, 0, 1000);
+    codec_real(c, &p->far);
+    codec_bool(c, &p->sure);
+    codec_real(c, &p->expected);
+    codec_at_least(c, &p->expected_var, 0);
+    codec_real(c, &p->past.mean);
+    codec_at_least(c, &p->past.times, 0);
     codec_real(c, &p->squares);
     codec_real(c, &p->surprises);
     codec_or_nan(c, &p->told, 1);

@@ -25,9 +25,14 @@ struct job_place {
                                          kept here is for neighbours as busy as that */
     double asked[LOOP_MAX_SHARE - 1]; /* requests/s asked of them then; 0: none counted */
     double cap_watts;                 /* at the last window, */
-    double speed; /* and what it was believed to leave, log; neither is saved */
-    struct drift drift;
-    double squares; /* of surprises, each scaled to the noise of one window */
+    double speed;       /* and what it was believed to leave, log; neither is saved */
+    struct drift drift; /* of no times: nothing is believed yet */
+    double far;         /* sum of windows in a row that may be wrong, or a change */
+    int far_count;
+    double expected, expected_var; /* before its first window */
+    struct drift past; /* before a change that may have been none; no times: none */
+    bool sure;         /* what is believed was expected, or said twice: others may know */
+    double squares;    /* of surprises, each scaled to the noise of one window */
     double surprises;
     double told;  /* what its class was told last; NaN: nothing */
     double at_s;  /* last window, */
@@ -83,11 +88,29 @@ struct window_noise {
     double var, drift;
 };
 
-/* A window; true when a sudden change was found.  *surprise: its squared distance from
- * what the place's last windows said, scaled to the noise of one window, and *wander:
- * what of it noise does not explain; NaN both when there is nothing to compare. */
-bool job_effects_push(struct job_place *place, double value, double at_s,
-                      const struct window_noise *noise, double *surprise, double *wander);
+/* What is believed of a place by everything but its own windows, and which share of
+ * windows is wrong. */
+struct window_prior {
+    double mean, var;
+    double wrong;
+};
+
+/* What became of a window. */
+struct window_fate {
+    bool kept;    /* it counts; else it is a question, which further ones answer */
+    bool changed; /* a sudden change was found */
+    int wrong;    /* earlier windows that were not repeated */
+    /* Its squared distance from what the place's last windows said, scaled to the noise
+     * of one window, and what of it noise does not explain; NaN both where there is
+     * nothing to compare. */
+    double surprise, wander;
+};
+struct window_fate job_effects_push(struct job_place *place, double value, double at_s,
+                                    const struct window_noise *noise,
+                                    const struct window_prior *prior);
+
+/* All windows of a place were taken under other circumstances: see drift_shift(). */
+void job_effects_shift(struct job_place *place, double by);
 
 /* What the place's windows come to was worked out elsewhere, with this sd of the log: it
  * takes the place of what was believed. */

@@ -30,22 +30,25 @@
 
 /* The window against what the place's last ones said: how noisy are windows, and how
  * fast do rates wander? */
-static bool push_window(struct learned *l, struct job_place *place, int user,
-                        double value, double at_s)
+static struct window_fate push_window(struct learned *l, struct job_place *place,
+                                      int user, double value, double at_s,
+                                      const struct class_guess *believed)
 {
     struct window_noise noise = learned_noise(l, place->neighbours > 0);
     struct learned_user *u = learned_user(l, user);
-    double surprise, wander, keep;
-    bool changed = job_effects_push(place, value, at_s, &noise, &surprise, &wander);
+    struct window_prior prior = {believed->mean, believed->var, doubt_share(&u->doubt)};
+    struct window_fate fate = job_effects_push(place, value, at_s, &noise, &prior);
+    double keep;
 
     place->stamp = ++l->stamp;
-    if (isnan(surprise))
-        return changed;
-    pooled_add(&u->noise[place->neighbours > 0], surprise);
+    doubt_note(&u->doubt, fate.wrong);
+    if (isnan(fate.surprise))
+        return fate;
+    pooled_add(&u->noise[place->neighbours > 0], fate.surprise);
     keep = u->wander_s > WANDER_MEMORY_S ? 1 - place->gap_s / WANDER_MEMORY_S : 1;
-    u->wander = fmax(keep, 0) * u->wander + fmin(wander, WANDER_MAX);
+    u->wander = fmax(keep, 0) * u->wander + fmin(fate.wander, WANDER_MAX);
     u->wander_s = fmax(keep, 0) * u->wander_s + place->gap_s;
-    return changed;
+    return fate;
 }
 
 /* A job's first word on a cell others of its class spoke of: how far do they differ? */
@@ -164,7 +167,7 @@ static struct class_guess alone_for_pairs(struct learned *l,
     struct window_noise noise = learned_noise(l, false);
     struct class_guess b;
 
-    if (place)
+    if (place && place->sure)
         return (struct class_guess){.mean = place->drift.mean,
                                     .var = job_effects_window_var(place, &noise),
                                     .measured = true};
@@ -221,19 +224,16 @@ static double inferred_sd(const struct learned_member *m, const struct observati
 
 /* A first window in a place: where in what was believed of it did it lie?  sd: of what it
  * says itself, beyond the noise of a window. */
-static void learn_ends(struct learned *l, const struct learned_member *m, double value,
-                       double sd)
+static void learn_ends(struct learned *l, const struct learned_member *m, int basis,
+                       const struct class_guess *b, double value, double sd)
 {
-    struct class_guess beside = {0}, b;
-
-    if (learned_own_place(m))
-        return;
-    if (m->neighbours > 0)
-        beside = learned_beside(m, false);
-    b = learned_believe(m, &beside);
-    calibration_note(&l->calibration, learned_basis(m),
-                     (value - b.mean) / sqrt(b.var + sd * sd),
+    calibration_note(&l->calibration, basis, (value - b->mean) / sqrt(b->var + sd * sd),
                      learned_user_share(l, m->told->user));
+}
+
+static bool was_measured(const struct job_place *place)
+{
+    return place->drift.times > 0 || place->far_count > 0;
 }
 
 /* Windows under one cap are what they are, also when what it takes is believed otherwise
@@ -242,8 +242,8 @@ static void note_cap(struct job_place *place, double cap_watts, double speed)
 {
     bool same = !(place->cap_watts < cap_watts || place->cap_watts > cap_watts);
 
-    if (same && place->drift.times > 0)
-        drift_shift(&place->drift, place->speed - speed);
+    if (same && was_measured(place))
+        job_effects_shift(place, place->speed - speed);
     place->cap_watts = cap_watts;
     place->speed = speed;
 }
@@ -256,8 +256,8 @@ static struct job_place *take_place(struct job_own *own, const struct learned_me
     place->type = m->type;
     place->spread = m->spread;
     place->neighbours = m->neighbours;
-    if (place->drift.times > 0)
-        drift_shift(&place->drift, learned_eased(m, place));
+    if (was_measured(place))
+        job_effects_shift(place, learned_eased(m, place));
     for (int i = 0; i < m->neighbours; i++) {
         place->others[i] = m->others[i];
         place->busy[i] = m->busy[i];
@@ -288,6 +288,9 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
     struct job_own *own = job_effects_find(l->own, m->job->id);
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
     double relative[LOOP_MAX_SHARE], speed, value, sd = 0;
+    bool first = !learned_own_place(m);
+    int basis = learned_basis(m);
+    struct class_guess beside = {0}, believed;
     struct told_window told = {0};
     struct job_place *place;
     struct estimate watts;
@@ -303,20 +306,31 @@ static void absorb_rate(struct learned *l, const struct observation *seen,
         sd = inferred_sd(m, seen, value);
     if (isnan(sd))
         return;
-    if (!seen->floor && sd <= INFERRED_SD_TOLD && seen->where.cap_watts <= 0)
-        learn_ends(l, m, value, sd);
+    if (m->neighbours > 0)
+        beside = learned_beside(m, false);
+    believed = learned_expect(m, &beside);
     place = take_place(own, m);
     note_cap(place, seen->where.cap_watts, speed);
+    own->version = l->version;
     if (m->told->service) {
         job_effects_set(place, value, sd, seen->at_s, &noise);
         place->stamp = ++l->stamp;
         told.var = sd * sd;
     } else {
-        told.changed = push_window(l, place, m->told->user, value, seen->at_s);
+        struct window_fate fate =
+            push_window(l, place, m->told->user, value, seen->at_s, &believed);
+
+        if (!fate.kept)
+            return;
+        told.changed = fate.changed;
+        l->counts.changes += fate.changed;
     }
-    l->counts.changes += told.changed;
-    own->version = l->version;
-    if (!seen->floor && sd <= INFERRED_SD_TOLD)
+    if (seen->floor || sd > INFERRED_SD_TOLD)
+        return;
+    if (first && seen->where.cap_watts <= 0)
+        learn_ends(l, m, basis, &believed, m->told->service ? value : place->drift.mean,
+                   sd);
+    if (place->sure)
         tell_class(l, m, place, &told);
 }
 

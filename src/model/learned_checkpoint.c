@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION  11
+#define VERSION  12
 #define MAGIC    "CORGILRN"
 #define OVERHEAD 32
 

@@ -156,6 +156,8 @@ static void add_evidence(const struct learned_member *asked,
     struct class_guess alone;
     double var = noise.var / fmax(place->drift.times, JOB_EFFECTS_TIMES_LEAST), off;
 
+    if (place->drift.times <= 0)
+        return;
     there.type = place->type;
     there.spread = place->spread;
     there.neighbours = place->neighbours;
@@ -217,34 +219,23 @@ static double own_rate(const struct learned_member *m)
 
 const struct job_place *learned_own_place(const struct learned_member *m)
 {
+    const struct job_place *place;
+
     if (!m->own || m->own->count == 0)
         return NULL;
-    return job_effects_place(
+    place = job_effects_place(
         m->own, job_effects_key(m->type, m->others, m->neighbours, m->spread));
+    return place && place->drift.times > 0 ? place : NULL;
 }
 
-struct class_guess learned_believe(const struct learned_member *m,
-                                   const struct class_guess *beside)
+struct class_guess learned_expect(const struct learned_member *m,
+                                  const struct class_guess *beside)
 {
     const struct learned *l = m->asked->model;
     struct window_noise noise = learned_noise(l, m->neighbours > 0);
-    const struct job_place *place = learned_own_place(m);
-    struct class_guess b;
-    struct job_factor factor;
+    struct class_guess b = learned_alone(m);
+    struct job_factor factor = factor_of(m);
 
-    if (place) {
-        double var = job_effects_window_var(place, &noise);
-
-        return (struct class_guess){
-            .mean = place->drift.mean + learned_eased(m, place),
-            .var = var,
-            .measured = !m->told->service || var <= INFERRED_SD_MAX * INFERRED_SD_MAX,
-            .of_class = true,
-            .observations = (int)ceil(place->drift.times),
-        };
-    }
-    b = learned_alone(m);
-    factor = factor_of(m);
     b.mean += factor.mean;
     b.var += factor.var + noise.var;
     b.measured = false;
@@ -257,10 +248,32 @@ struct class_guess learned_believe(const struct learned_member *m,
     return b;
 }
 
+struct class_guess learned_believe(const struct learned_member *m,
+                                   const struct class_guess *beside)
+{
+    struct window_noise noise = learned_noise(m->asked->model, m->neighbours > 0);
+    const struct job_place *place = learned_own_place(m);
+    double var;
+
+    if (!place)
+        return learned_expect(m, beside);
+    var = job_effects_window_var(place, &noise);
+    return (struct class_guess){
+        .mean = place->drift.mean + learned_eased(m, place),
+        .var = var,
+        .measured = !m->told->service || var <= INFERRED_SD_MAX * INFERRED_SD_MAX,
+        .of_class = true,
+        .observations = (int)ceil(place->drift.times),
+    };
+}
+
 int learned_basis(const struct learned_member *m)
 {
-    return calibration_basis(m->own && m->own->count > 0, m->neighbours > 0,
-                             m->told->service);
+    bool measured = false;
+
+    for (int i = 0; m->own && i < m->own->count; i++)
+        measured = measured || m->own->places[i].drift.times > 0;
+    return calibration_basis(measured, m->neighbours > 0, m->told->service);
 }
 
 /* What a cap leaves of a rate is taken as it was given back when it was measured. */

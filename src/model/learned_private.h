@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "model/calibration.h"
 #include "model/classes.h"
+#include "model/doubt.h"
 #include "model/learned.h"
 #include "model/prediction_cache.h"
 #include "model/job_effects.h"
@@ -38,6 +39,7 @@ struct learned_class {
 struct learned_user {
     int owner;
     struct pooled noise[2], alone, beside;
+    struct doubt doubt; /* how many are wrong */
     double wander, wander_s, products, product_weight;
     struct {
         double mean, weight;
@@ -60,6 +62,7 @@ struct learned {
     /* Over all users, as learned_users_combine() makes them: */
     struct pooled noise[2];      /* of windows: alone, beside others */
     struct pooled alone, beside; /* between jobs of a class */
+    double wrong;                /* share of windows */
     struct learned_shift service;
     double wander, wander_s;         /* variance beyond noise, and the time it took */
     double products, product_weight; /* of factors of one job on two types */
@@ -146,6 +149,9 @@ struct class_guess learned_beside(const struct learned_member *m, bool all_busy)
 /* What is believed of the job's own ln rate; `beside` as by learned_beside(). */
 struct class_guess learned_believe(const struct learned_member *m,
                                    const struct class_guess *beside);
+/* The same if nothing had been measured in this place. */
+struct class_guess learned_expect(const struct learned_member *m,
+                                  const struct class_guess *beside);
 /* Beside one of them if that worked all the time. */
 struct class_guess learned_beside_one(const struct learned_member *m, int other);
 
@@ -162,7 +168,7 @@ void learned_fill_busy(struct learned_member *members, int count);
  * busier or less so. */
 double learned_eased(const struct learned_member *m, const struct job_place *place);
 
-/* Its windows in this company; NULL: it was never measured there. */
+/* Its windows in this company; NULL: nothing that was measured there is believed. */
 const struct job_place *learned_own_place(const struct learned_member *m);
 
 /* What a belief of a place where the job never was rests on, see calibration.h. */

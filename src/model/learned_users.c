@@ -32,6 +32,7 @@ void learned_users_init(struct learned *l)
     l->noise[0] = l->noise[1] = pooled_start(NOISE_SD * NOISE_SD, 1);
     l->alone = pooled_start(ALONE_SD * ALONE_SD, 1);
     l->beside = pooled_start(BESIDE_SD * BESIDE_SD, 1);
+    l->wrong = DOUBT_SHARE;
     l->service =
         (struct learned_shift){log(SERVICE_FASTER), SERVICE_WEIGHT, log(SERVICE_FASTER)};
 }
@@ -54,6 +55,7 @@ static struct learned_user *add_user(struct learned *l, int owner)
         .noise = {as_now(&l->noise[0]), as_now(&l->noise[1])},
         .alone = as_now(&l->alone),
         .beside = as_now(&l->beside),
+        .doubt = doubt_start(l->wrong, DOUBT_WINDOWS),
         .shift = {log(SERVICE_FASTER), SERVICE_WEIGHT},
     };
 
@@ -99,6 +101,11 @@ static struct by_user spread_alone(const struct learned_user *u)
 static struct by_user spread_beside(const struct learned_user *u)
 {
     return of_pool(&u->beside);
+}
+
+static struct by_user wrong_of(const struct learned_user *u)
+{
+    return (struct by_user){doubt_share(&u->doubt), u->doubt.windows};
 }
 
 static struct by_user wander_of(const struct learned_user *u)
@@ -166,6 +173,8 @@ void learned_users_combine(struct learned *l)
     combine_pool(l, noise_beside, &l->noise[1]);
     combine_pool(l, spread_alone, &l->alone);
     combine_pool(l, spread_beside, &l->beside);
+    if (over_users(l, wrong_of, &value, &weight))
+        l->wrong = value;
     if (over_users(l, wander_of, &value, &weight)) {
         l->wander = value * weight;
         l->wander_s = weight;
@@ -208,6 +217,7 @@ void learned_users_code(struct learned *l, struct codec *c)
         pooled_code(&u.noise[1], c);
         pooled_code(&u.alone, c);
         pooled_code(&u.beside, c);
+        doubt_code(&u.doubt, c);
         codec_real(c, &u.wander);
         codec_at_least(c, &u.wander_s, 0);
         codec_real(c, &u.products);

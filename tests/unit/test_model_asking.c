@@ -284,8 +284,9 @@ static void a_cache_makes_again_as_much_as_it_may(void **state)
     ask_rows(cache, f, held);
     ask_rows(other, f, now);
     prediction_cache_allow(cache, 0);
-    for (int j = 0; j < JOBS; j++) /* all of them get in each other's way */
-        absorb(f, &f->jobs[j], &f->jobs[(j + 5) % JOBS], 1, 0.5);
+    /* All of them get in each other's way, and two windows say so. */
+    for (int i = 0; i < 2 * JOBS; i++)
+        absorb(f, &f->jobs[i % JOBS], &f->jobs[(i + 5) % JOBS], 1, 0.5);
     fixture_lesson(f->model.self);
     ask_rows(cache, f, held);
     ask_rows(other, f, now);

@@ -85,13 +85,16 @@ static void a_job_that_ends_leaves_nothing_to_the_next(void **state)
     job_effects_destroy(book);
 }
 
+/* Nothing is believed of the place, and of a hundred windows one is wrong. */
+static const struct window_prior nothing = {1, 1, 0.01};
+
 /* Share of windows inside the 90 % interval said before they came. */
 static double coverage(double noise_sd, double wander_sd, double gap_s,
                        const struct window_noise *believed)
 {
     struct job_place place = {.told = NAN};
     struct rng rng;
-    double level = 1, at_s = 0, surprise, wander;
+    double level = 1, at_s = 0;
     int inside = 0, count = 0;
 
     rng_init(&rng, 3);
@@ -104,7 +107,7 @@ static double coverage(double noise_sd, double wander_sd, double gap_s,
             inside += fabs(value - place.drift.mean) <= 1.645 * sd;
             count++;
         }
-        job_effects_push(&place, value, at_s, believed, &surprise, &wander);
+        job_effects_push(&place, value, at_s, believed, &nothing);
         at_s += gap_s;
         level += wander_sd * rng_normal(&rng);
     }
@@ -123,19 +126,89 @@ static void windows_stay_inside_what_was_said_of_them(void **state)
     assert_float_equal(coverage(0.03, 0.05, 3600, &wandering), 0.9, 0.04);
 }
 
+static struct window_fate push(struct job_place *place, double value, double wrong)
+{
+    const struct window_noise noise = {0.03 * 0.03, 0};
+    const struct window_prior expected = {1, 0.2 * 0.2, wrong};
+
+    return job_effects_push(place, value, 0, &noise, &expected);
+}
+
+static void a_window_ten_times_too_high_moves_nothing(void **state)
+{
+    struct job_place place = {.told = NAN};
+    struct window_fate fate;
+    double mean, squares;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        assert_true(push(&place, 1 + 0.01 * (i % 2), 0.01).kept);
+    mean = place.drift.mean;
+    squares = place.squares;
+    fate = push(&place, 3.3, 0.01);
+    assert_true(!fate.kept && !fate.changed && isnan(fate.surprise));
+    assert_true(place.drift.mean >= mean && place.drift.mean <= mean);
+    fate = push(&place, 1, 0.01);
+    assert_true(fate.kept && fate.wrong == 1);
+    assert_float_equal(place.squares, squares, 1e-3);
+}
+
+static void a_first_window_far_from_what_is_expected_waits_for_a_second(void **state)
+{
+    struct job_place right = {.told = NAN}, wrong = {.told = NAN}, near = {.told = NAN};
+
+    (void)state;
+    assert_true(push(&near, 1.1, 0.1).kept && near.sure);
+    assert_false(push(&right, 3.3, 0.01).kept);
+    assert_false(right.drift.times > 0);
+    assert_true(push(&right, 3.31, 0.01).kept);
+    assert_true(right.sure);
+    assert_float_equal(right.drift.mean, 3.3, 0.01);
+    assert_false(push(&wrong, 3.3, 0.01).kept);
+    assert_true(push(&wrong, 1, 0.01).kept);
+    assert_float_equal(wrong.drift.mean, 1, 1e-9);
+}
+
+/* Windows far off until the change is believed, after six at 1. */
+static int windows_of_a_change(double wrong, struct job_place *place)
+{
+    int count = 0;
+
+    *place = (struct job_place){.told = NAN};
+    for (int i = 0; i < 6; i++)
+        push(place, 1, wrong);
+    while (count < 20 && !push(place, -1.3, wrong).changed)
+        count++;
+    return count + 1;
+}
+
+static void the_more_windows_are_wrong_the_more_must_say_so(void **state)
+{
+    struct job_place place;
+    struct window_fate fate;
+
+    (void)state;
+    assert_int_equal(windows_of_a_change(0.005, &place), 2);
+    assert_int_equal(windows_of_a_change(0.1, &place), 4);
+    assert_float_equal(place.drift.mean, -1.3, 1e-9);
+    /* What it was before is believed again at once. */
+    fate = push(&place, 1.02, 0.1);
+    assert_true(fate.changed && fate.wrong == 4);
+    assert_float_equal(place.drift.mean, 1, 0.03);
+}
+
 static void old_windows_wear_off_when_rates_wander(void **state)
 {
     struct window_noise noise = {0.03 * 0.03, 0.05 * 0.05 / 3600};
     struct job_place soon = {.told = NAN}, late = {.told = NAN};
-    double a, b;
 
     (void)state;
     for (int i = 0; i < 5; i++) {
-        job_effects_push(&soon, 1, i, &noise, &a, &b);
-        job_effects_push(&late, 1, i, &noise, &a, &b);
+        job_effects_push(&soon, 1, i, &noise, &nothing);
+        job_effects_push(&late, 1, i, &noise, &nothing);
     }
-    job_effects_push(&soon, 1.1, 5, &noise, &a, &b);
-    job_effects_push(&late, 1.1, 5 + 36000, &noise, &a, &b);
+    job_effects_push(&soon, 1.1, 5, &noise, &nothing);
+    job_effects_push(&late, 1.1, 5 + 36000, &noise, &nothing);
     assert_true(soon.drift.mean < 1.03);
     assert_true(late.drift.mean > 1.08);
 }
@@ -166,6 +239,9 @@ int main(void)
         cmocka_unit_test(the_place_not_seen_for_longest_gives_way),
         cmocka_unit_test(a_job_that_ends_leaves_nothing_to_the_next),
         cmocka_unit_test(windows_stay_inside_what_was_said_of_them),
+        cmocka_unit_test(a_window_ten_times_too_high_moves_nothing),
+        cmocka_unit_test(a_first_window_far_from_what_is_expected_waits_for_a_second),
+        cmocka_unit_test(the_more_windows_are_wrong_the_more_must_say_so),
         cmocka_unit_test(old_windows_wear_off_when_rates_wander),
         cmocka_unit_test(a_factor_is_carried_to_other_types_as_far_as_types_agree),
     };

@@ -180,6 +180,8 @@ static void first_estimates_alone_know_the_catalogue(void **state)
     for (int t = 0; t < 2; t++) {
         struct observation alone = seen_alone(&first, t, 0.01 * (t + 1));
 
+        /* So slow that nobody believes it before it is said twice. */
+        m.ops->absorb(m.self, &alone);
         m.ops->absorb(m.self, &alone);
     }
     /* A sibling with twice the batch: no faster a step, no slower than half. */
