@@ -225,9 +225,11 @@ static double doubt(const struct share *x)
 }
 
 /* What a limit has to leave: it holds already, or it is believed in. */
-static double cap_margin(const struct share *x, bool tried)
+static double cap_margin(const struct share *x, bool tried, bool beside_service)
 {
-    return (tried ? 1 : 1.05) * (x->job->job.kind == JOB_INFERENCE ? 1.25 : 1);
+    bool serves = x->job->job.kind == JOB_INFERENCE;
+
+    return (tried ? 1 : 1.05) * (serves ? 1.25 : beside_service ? 1.06 : 1);
 }
 
 static bool suffers(const struct job_status *s)
@@ -254,7 +256,7 @@ static void take_short_alone(const struct share *x, int type, double watts, doub
 }
 
 static double share_cost(const struct share *x, int type, double watts, double speed,
-                         double boldness, bool tried)
+                         double boldness, bool tried, bool beside_service)
 {
     const struct job_status *s = x->job;
     double worth = s->job.kind == JOB_TRAINING ? w.planner->price * s->job.devices : 0;
@@ -272,7 +274,9 @@ static double share_cost(const struct share *x, int type, double watts, double s
         guess *= pow(x->hope / guess, boldness);
     take_short_alone(x, type, watts, &guess, &sure);
     rate = speed * (x->here && !is_service_under(x, speed) ? guess : sure);
-    need = speed < 1 ? cap_margin(x, tried) * need : x->here ? kept_rate(s) : new_need(s);
+    need = speed < 1 ? cap_margin(x, tried, beside_service) * need
+           : x->here ? kept_rate(s)
+                     : new_need(s);
     if (rate < need && !(keeps && speed >= 1))
         cost += 1e5 * (0.2 + (need - rate) / need);
     else if (!x->measured)
@@ -313,7 +317,7 @@ static double cost_with_cap(int type, const struct job_status *const *jobs, int 
                            !bold        ? 0
                            : count == 1 ? 1
                                         : 0.75,
-                           tried);
+                           tried, count > 1 && jobs[1 - i]->job.kind == JOB_INFERENCE);
     return cost;
 }
 

@@ -189,6 +189,7 @@ static int make_world(struct sim_engine *e, struct err *err)
                               .beside_free = e->options.beside_free,
                               .gang_interference = e->options.gang_interference,
                               .cap_steepness = e->options.cap_steepness,
+                              .drawn_power = e->options.drawn_power,
                               .drift = e->options.drift};
     if (!e->options.world)
         e->truth.world = e->made = sim_engine_world(

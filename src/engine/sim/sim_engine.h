@@ -43,6 +43,7 @@ struct sim_engine_options {
     double alone_sd, beside_sd;              /* hidden factors of each job, see truth.h */
     bool beside_free;                        /* likewise */
     double gang_interference, cap_steepness; /* see truth.h; 0: none */
+    bool drawn_power;                        /* likewise */
     double drift;        /* of rates over the days, see truth.h; 0: none */
     bool queue;          /* it has a queue: a job is handed in before it starts */
     double sleep_s;      /* from being told to sleep to being asleep */

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/str.h"
+#include "engine/sim/truth_power.h"
 #include "model/queueing.h"
 #include "world/power.h"
 
@@ -232,16 +233,78 @@ static bool speeds_together(const struct truth *t, int type,
     return true;
 }
 
+/* By the loop's own formula. */
+static void limit_by_model(const struct truth *t, int type, double cap_watts,
+                           const struct truth_member *members, int count,
+                           const double *speed, struct truth_outcome *out)
+{
+    const struct gpu_sheet *gpu = &t->world->gpus[gpu_of(t, type)];
+    struct power_capped capped;
+    double busy = 0;
+
+    for (int i = 0; i < count; i++)
+        busy += *world_busy(t->world, gpu_of(t, type), members[i].request->cls) *
+                speed[i] * load_of(&members[i], out->rate[i]);
+    capped = power_under_cap(gpu, fmin(1, busy), cap_watts);
+    out->watts = capped.watts;
+    if (t->cap_steepness > 0)
+        capped.speed = pow(capped.speed, t->cap_steepness);
+    for (int i = 0; i < count; i++)
+        out->rate[i] *= capped.speed;
+}
+
+/* A limit slows a service, which is then busier, draws more without a limit and meets it
+ * sooner: so often it is looked at again. */
+#define LIMIT_PASSES 4
+
+static void limit_as_drawn(const struct truth *t, int type, double cap_watts,
+                           const struct truth_member *members, int count,
+                           const double *alone, struct truth_outcome *out)
+{
+    const struct gpu_sheet *gpu = &t->world->gpus[gpu_of(t, type)];
+    struct truth_draw draws[LOOP_MAX_SHARE];
+    double left[LOOP_MAX_SHARE], capped[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE];
+    int passes = cap_watts > 0 ? LIMIT_PASSES : 1;
+
+    for (int i = 0; i < count; i++) {
+        const struct sim_request *r = members[i].request;
+        int cls = r->base >= 0 ? r->base : r->cls;
+
+        draws[i] = (struct truth_draw){
+            .watts =
+                power_draw_watts(gpu, *world_busy(t->world, gpu_of(t, type), r->cls)),
+            .flat = r->job.kind == JOB_INFERENCE
+                        ? truth_power_flat(r->hidden, request_batches(r))
+                        : 0,
+            .key = rng_mix((uint64_t)cls, (uint64_t)gpu_of(t, type))};
+        left[i] = speed[i] = 1;
+    }
+    for (int pass = 0; pass < passes; pass++) {
+        for (int i = 0; i < count; i++)
+            capped[i] = alone[i] * left[i];
+        if (count > 1 && !t->beside_free)
+            speeds_together(t, type, members, count, capped, speed);
+        for (int i = 0; i < count; i++) {
+            out->rate[i] = capped[i] * speed[i];
+            draws[i].active = speed[i] * load_of(&members[i], out->rate[i]);
+        }
+        out->watts = truth_power_limited(gpu, draws, count, cap_watts, left);
+        for (int i = 0; i < count && t->cap_steepness > 0; i++)
+            left[i] = pow(left[i], t->cap_steepness);
+    }
+    for (int i = 0; i < count; i++)
+        out->rate[i] = alone[i] * left[i] * speed[i];
+}
+
 void truth_outcome(const struct truth *t, int type, double cap_watts,
                    const struct truth_member *members, int count,
                    struct truth_outcome *out)
 {
-    const struct gpu_sheet *gpu = &t->world->gpus[gpu_of(t, type)];
-    double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE], busy = 0;
-    struct power_capped capped;
+    double alone[LOOP_MAX_SHARE], speed[LOOP_MAX_SHARE];
 
     assert(count >= 0 && count <= LOOP_MAX_SHARE);
-    *out = (struct truth_outcome){.fits = true, .watts = gpu->idle_watts};
+    *out = (struct truth_outcome){.fits = true,
+                                  .watts = t->world->gpus[gpu_of(t, type)].idle_watts};
     for (int i = 0; i < count; i++) {
         alone[i] = truth_alone(t, members[i].request, type, members[i].nodes);
         speed[i] = 1;
@@ -254,15 +317,11 @@ void truth_outcome(const struct truth *t, int type, double cap_watts,
         out->fits = false;
         return;
     }
-    for (int i = 0; i < count; i++) {
-        out->rate[i] = alone[i] * speed[i];
-        busy += *world_busy(t->world, gpu_of(t, type), members[i].request->cls) *
-                speed[i] * load_of(&members[i], out->rate[i]);
+    if (t->drawn_power) {
+        limit_as_drawn(t, type, cap_watts, members, count, alone, out);
+        return;
     }
-    capped = power_under_cap(gpu, fmin(1, busy), cap_watts);
-    out->watts = capped.watts;
-    if (t->cap_steepness > 0)
-        capped.speed = pow(capped.speed, t->cap_steepness);
     for (int i = 0; i < count; i++)
-        out->rate[i] *= capped.speed;
+        out->rate[i] = alone[i] * speed[i];
+    limit_by_model(t, type, cap_watts, members, count, speed, out);
 }

@@ -79,8 +79,10 @@ struct truth {
                                  and 1: nothing more */
     double cap_steepness;     /* what a power limit leaves of a rate, to this power; 0
                                  and 1: as the power model says */
-    double drift;             /* rates of a class on a type rise and fall by this share */
-    double drift_at_s;        /* the moment they are those of */
+    bool drawn_power;  /* draw and limits as truth_power.h draws them for each class;
+                          else as the loop's own power model says */
+    double drift;      /* rates of a class on a type rise and fall by this share */
+    double drift_at_s; /* the moment they are those of */
 };
 
 struct truth_member {

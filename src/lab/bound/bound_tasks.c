@@ -2,7 +2,7 @@
 #include "lab/bound/bound_tasks.h"
 
 #include "base/mem.h"
-#include "world/power.h"
+#include "engine/sim/truth_power.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -169,8 +169,12 @@ static void fill_caps(struct bound_tasks *tasks, const struct bound_case *in)
             tasks->caps[t] = 1;
         for (int cap = 0; cap < tasks->caps[t]; cap++)
             for (int i = 0; i <= BOUND_STEPS; i++) {
-                struct power_capped run = power_under_cap(
-                    sheet_of(in, t), i / (double)BOUND_STEPS, levels[cap]);
+                const struct gpu_sheet *gpu = sheet_of(in, t);
+                double busy = i / (double)BOUND_STEPS;
+                struct power_capped run =
+                    in->truth->drawn_power
+                        ? truth_power_best(gpu, power_draw_watts(gpu, busy), levels[cap])
+                        : power_under_cap(gpu, busy, levels[cap]);
 
                 if (in->truth->cap_steepness > 0)
                     run.speed = pow(run.speed, in->truth->cap_steepness);

@@ -75,6 +75,7 @@ static struct scenario_options scenario_of(const struct sim_args *args,
         .days = args->days,
         .limit = (size_t)args->limit,
         .seed = args->seed,
+        .first_protocol = args->protocol == 1,
     };
 
     /* Traces of measured jobs name machines of a whole cluster: give them the standard
@@ -110,6 +111,9 @@ static int fill_options(const struct sim_args *args, const struct slurm *slurm,
     o->sim.gang_interference = args->gang_interference < 1 ? args->gang_interference : 0;
     o->sim.cap_steepness =
         args->cap_steepness < 1 || args->cap_steepness > 1 ? args->cap_steepness : 0;
+    o->sim.drawn_power = args->protocol != 1;
+    if (args->protocol == 1)
+        o->sim.forgiven = SIM_FORGIVEN_FIRST;
     o->sim.limit_s = args->until_s;
     o->sim.check = args->check;
     o->record = args->out != NULL;

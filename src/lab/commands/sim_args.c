@@ -116,6 +116,11 @@ const struct option_spec sim_options[] = {
         "power limits really cost more speed than the loop's power model says: what they "
         "leave, to this power (2.33: an A40 at low limits)",
         .min = 0.1, .max = 10, .default_text = "1"),
+    OPT(struct sim_args, protocol, INT, "protocol", 0, "N",
+        "1 is the first one, for comparison: users tell true sizes, services ask for no "
+        "latency, a kept job may miss 5 % of its time instead of 1, and devices draw and "
+        "slow down as the loop's power model says",
+        .min = 1, .max = 2, .default_text = "2"),
     OPT(struct sim_args, threads, INT, "threads", 0, "N",
         "runs at the same time; 0 is one a core", .min = 0, .max = 64,
         .default_text = "0"),

@@ -38,6 +38,7 @@ struct sim_args {
     int limit;
     double mtbf_s;
     int model; /* enum network_choice */
+    int protocol;
     double noise, gang_interference, cap_steepness;
     double until_s;
     bool check;

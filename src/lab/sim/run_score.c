@@ -8,9 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A job has kept its promise when it was broken at most this share of its time; what a
- * more and a less lenient judge would say is told beside it. */
-#define VIOLATION_SHARE_MAX    0.01
+/* What a more and a less lenient judge would say is told beside what counts. */
 #define VIOLATION_SHARE_MILD   0.05
 #define VIOLATION_SHARE_STRICT 0.001
 
@@ -170,7 +168,7 @@ static void add_jobs(struct sim *sim, struct sim_result *r)
         r->useful_h += job->useful_h;
         if (job->request->cls >= 0 && i < sim->arrived) {
             servable++;
-            kept += promise_kept(job, VIOLATION_SHARE_MAX);
+            kept += promise_kept(job, sim->options->forgiven);
             mildly += promise_kept(job, VIOLATION_SHARE_MILD);
             strictly += promise_kept(job, VIOLATION_SHARE_STRICT);
         }

@@ -214,7 +214,12 @@ static int make_workload(struct scenario *s, const struct scenario_options *o,
     } else {
         generate_workload(s, o, builtin);
     }
-    told_sizes_apply(s->workload, o->seed);
+    if (o->first_protocol)
+        told_sizes_true(s->workload);
+    else
+        told_sizes_apply(s->workload, o->seed);
+    for (size_t i = 0; i < s->workload->count && o->first_protocol; i++)
+        s->workload->requests[i].job.need.latency_s = 0;
     if (!o->demand)
         return 0;
     if (trace_demand_load(&shape, &minutes, o->demand, err) < 0)

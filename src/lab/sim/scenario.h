@@ -27,6 +27,7 @@ struct scenario_options {
     double days;  /* 0: the workload's */
     size_t limit; /* 0: no limit on the number of requests */
     uint64_t seed;
+    bool first_protocol; /* true sizes are told, and no service asks for a latency */
 };
 
 struct scenario {

@@ -17,6 +17,10 @@
 struct real_schedule;
 struct sim_told;
 
+/* A job has kept its promise when it was broken at most this share of its time. */
+#define SIM_FORGIVEN       0.01
+#define SIM_FORGIVEN_FIRST 0.05 /* by the first protocol */
+
 struct sim_options {
     struct optimize_settings settings;
     uint64_t seed;
@@ -28,8 +32,10 @@ struct sim_options {
     double repair_s;     /* a failed node is back after this */
     double checkpoint_s; /* a failure loses what was done since the last checkpoint */
     size_t unquoted;     /* so many enter without a quote; for benchmarks */
+    double forgiven;     /* see SIM_FORGIVEN */
     double limit_s;      /* stop here whatever still runs; 0: at the end of all work */
     double gang_interference, cap_steepness; /* see truth.h; 0: none */
+    bool drawn_power;                        /* likewise */
     double drift;    /* of rates over the days, see truth.h; 0: none */
     double alone_sd; /* hidden factors of each job, see truth.h */
     double beside_sd;

@@ -221,6 +221,7 @@ static void tell_bounds(const struct sweep_work *w, size_t i)
                                     .beside_sd = o->sim.beside_sd,
                                     .gang_interference = o->sim.gang_interference,
                                     .cap_steepness = o->sim.cap_steepness,
+                                    .drawn_power = o->sim.drawn_power,
                                     .drift = s->drift};
         const struct bound_case in = {.truth = &truth,
                                       .workload = s->workload,

@@ -9,6 +9,20 @@
 #define TOLD_SHARE  0.5
 #define TOLD_SD     0.5
 
+static void tell(struct sim_request *r, double factor)
+{
+    if (r->job.kind == JOB_TRAINING)
+        r->job.total_steps = fmax(1, r->steps * factor);
+    else
+        r->job.duration_s = r->serve_s * factor;
+}
+
+void told_sizes_true(struct workload *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        tell(&w->requests[i], 1);
+}
+
 void told_sizes_apply(struct workload *w, uint64_t seed)
 {
     struct rng rng;
@@ -20,11 +34,7 @@ void told_sizes_apply(struct workload *w, uint64_t seed)
         double factor = exp(TOLD_SD * rng_normal(&rng));
 
         r->job.total_steps = r->job.duration_s = 0;
-        if (!told && r->job.need.kind != NEED_DEADLINE)
-            continue;
-        if (r->job.kind == JOB_TRAINING)
-            r->job.total_steps = fmax(1, r->steps * factor);
-        else
-            r->job.duration_s = r->serve_s * factor;
+        if (told || r->job.need.kind == NEED_DEADLINE)
+            tell(r, factor);
     }
 }

@@ -10,3 +10,6 @@
 /* Half of the jobs tell a size, off by a factor drawn log-normally (sd 0.5); the others
  * tell none.  A deadline is about a number of steps, so who has one tells it. */
 void told_sizes_apply(struct workload *workload, uint64_t seed);
+
+/* Every job tells what is really to be done: the first protocol, for comparison. */
+void told_sizes_true(struct workload *workload);

@@ -11,6 +11,9 @@
 #define CAP_MARGIN 1.05
 /* What a service could do is inferred, and its demand grows: a cap leaves it more. */
 #define SERVICE_CAP_MARGIN 1.25
+/* Beside a service: when it has more to do it takes more of the limit, and of the device.
+ */
+#define BESIDE_SERVICE_CAP_MARGIN 1.06
 
 /* What the chance to fall short costs where a job was not measured in this company: a
  * place that is a little cheaper and a little less sure is not better. */
@@ -132,9 +135,11 @@ static enum cap_step step_to(int level, int now, bool next)
 
 /* What a cap has to leave of a job's requirement. */
 static double cap_margin(const struct planner_state *s, const struct fare *f,
-                         enum cap_step step)
+                         enum cap_step step, bool beside_service)
 {
-    double headroom = is_service(s, f->job) ? SERVICE_CAP_MARGIN : 1;
+    double headroom = is_service(s, f->job) ? SERVICE_CAP_MARGIN
+                      : beside_service      ? BESIDE_SERVICE_CAP_MARGIN
+                                            : 1;
 
     if (step == CAP_SOME_DAY)
         return headroom * CAP_MARGIN;
@@ -144,7 +149,7 @@ static double cap_margin(const struct planner_state *s, const struct fare *f,
 }
 
 static double member_cost(const struct planner_state *s, struct fare *f, double speed,
-                          enum cap_step step)
+                          enum cap_step step, bool beside_service)
 {
     const struct planner_job *job = &s->jobs.items[f->job];
     double rate = capped_rate(s, f, speed);
@@ -153,7 +158,7 @@ static double member_cost(const struct planner_state *s, struct fare *f, double 
     double cost = 0;
 
     if (speed < 1)
-        needed = cap_margin(s, f, step) * job->capped;
+        needed = cap_margin(s, f, step, beside_service) * job->capped;
 
     if (unpromised && chance_of(s, f) >= PLANNER_CHANCE_LEAST)
         cost += PLANNER_UNSURE_WATTS * (1 - chance_of(s, f));
@@ -176,7 +181,8 @@ static double capped_cost(const struct planner_state *s, int type, int cap, doub
     double cost = power;
 
     for (int i = 0; i < count; i++)
-        cost += member_cost(s, &fares[i], run.speed, step);
+        cost += member_cost(s, &fares[i], run.speed, step,
+                            count > 1 && is_service(s, fares[1 - i].job));
     *least = cost - fmax(0, power);
     return cost;
 }
