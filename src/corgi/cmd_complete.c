@@ -50,8 +50,14 @@ static void print_users(const struct json_value *root)
 {
     const struct json_value *list = json_value_get(root, "quotas");
 
-    for (size_t i = 0; i < json_value_count(list); i++)
-        printf("%s\n", view_text_or(json_value_item(list, i), "user", ""));
+    for (size_t i = 0; i < json_value_count(list); i++) {
+        const char *user = view_text_or(json_value_item(list, i), "user", "");
+
+        /* Whose jobs are reckoned to several accounts has as many rows. */
+        if (i == 0 ||
+            strcmp(user, view_text_or(json_value_item(list, i - 1), "user", "")) != 0)
+            printf("%s\n", user);
+    }
 }
 
 /* Once each: those of the cluster. */

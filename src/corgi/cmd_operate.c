@@ -98,7 +98,9 @@ static const struct command quota_list = {
     .summary = "list quotas, what is used of them, and shares of the cluster",
     .help = "HAD is the user's part of the GPU time that all users had, the older the "
             "less it counts; DUE is their part by the weights of the config.  Among jobs "
-            "of equal priority those go first whose user had least for their weight.",
+            "of equal priority those go first whose user had least for their weight.  "
+            "account:NAME, qos:NAME and partition:NAME are those of Slurm; a user whose "
+            "jobs are reckoned to several of them has a row for each.",
     .options = table_options,
     .args_size = sizeof(struct quota_args),
     .run = daemon_run,
@@ -107,11 +109,13 @@ static const struct command quota_list = {
 
 static const struct command quota_set = {
     .name = "set",
-    .summary = "set a user's quota",
-    .help =
-        "The user 'default' stands for all who have none of their own.  For operators.",
-    .examples =
-        "corgi quota set ada --jobs 20 --gpus 8\ncorgi quota set default --gpus 4",
+    .summary = "set a user's quota, or that of an account, a QOS or a partition",
+    .help = "The user 'default' stands for all who have none of their own; account:NAME, "
+            "qos:NAME and partition:NAME for jobs that Slurm says this of.  What is set "
+            "goes before the config.  For operators.",
+    .examples = "corgi quota set ada --jobs 20 --gpus 8\n"
+                "corgi quota set default --gpus 4\n"
+                "corgi quota set account:physics --gpus 16",
     .operands = "USER",
     .options = quota_options,
     .args_size = sizeof(struct quota_args),

@@ -231,6 +231,9 @@ static void print_job(const struct json_value *job)
     line("reason", "%s", view_text_or(job, "reason", ""));
     print_exit(job);
     line("user", "%s", view_text_or(job, "user", ""));
+    line("account", "%s", view_text_or(job, "account", ""));
+    line("QOS", "%s", view_text_or(job, "qos", ""));
+    line("partition", "%s", view_text_or(job, "partition", ""));
     line("kind", "%s", kind);
     print_need(job, unit);
     print_rates(job, unit);

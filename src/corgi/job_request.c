@@ -113,8 +113,17 @@ static const char *const models[] = {"unknown", "conv", "attention", "rnn",   "e
         JOB(checkpoint_signal, INT, "checkpoint-signal", 0, "NUMBER",                    \
             "sent before it is moved, so that it writes a checkpoint", .max = 64)
 
+/* A script that Slurm takes says these to Slurm. */
+#define THERE_OPTIONS                                                                    \
+    JOB(account, STRING, "account", 'A', "NAME",                                         \
+        "account in Slurm that it is reckoned to; Slurm's default without it"),          \
+        JOB(qos, STRING, "qos", 0, "NAME", "its QOS in Slurm"),                          \
+        JOB(partition, STRING, "partition", 0, "NAME",                                   \
+            "its partition in Slurm; the first that Corgi places jobs in without it")
+
 const struct option_spec job_submit_options[] = {
     JOB_OPTIONS,
+    THERE_OPTIONS,
     OPT(struct job_args, wait, FLAG, "wait", 'W', NULL,
         "wait until the job ends, and end with its exit status"),
     DAEMON_TABLE_OPTIONS,
@@ -123,6 +132,7 @@ const struct option_spec job_submit_options[] = {
 
 const struct option_spec job_quote_options[] = {
     JOB_OPTIONS,
+    THERE_OPTIONS,
     OPT(struct job_args, what_if, STRING, "what-if", 0, "CHANGES",
         "also quote it changed, with commas between: gpus=N, rate=R, share, "
         "exclusive, move, stay, type=T"),
@@ -315,6 +325,9 @@ static void add_shape(const struct job_options *o, struct json_out *out)
     if (o->scale_to_zero)
         json_out_key_bool(out, "scale_to_zero", true);
     add_given_int(out, "max_replicas", o->max_replicas);
+    add_given_text(out, "account", o->account);
+    add_given_text(out, "qos", o->qos);
+    add_given_text(out, "partition", o->partition);
 }
 
 /* What a job gets without --export: what makes programs be found and speak the user's

@@ -32,6 +32,7 @@ struct job_options {
     int checkpoint_signal;
     bool scale_to_zero;
     int max_replicas;
+    const char *account, *qos, *partition;
 };
 
 /* What submit and quote parse into; submit alone knows the last ones. */

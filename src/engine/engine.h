@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "loop/cluster.h"
+#include "loop/job_groups.h"
 #include "loop/types.h"
 
 #include <sys/types.h>
@@ -35,6 +36,7 @@ struct engine_job {
     const int *devices; /* (device_count) */
     const char *ref;    /* what the engine calls it; NULL: it has not said yet */
     const char *token;  /* with it its probe may report; NULL: none */
+    const struct job_groups *there; /* what it is to belong to; NULL: nothing is said */
 };
 
 enum engine_stop {
@@ -69,6 +71,8 @@ enum engine_event_kind {
     ENGINE_JOB_FOUND,    /* found: somebody handed it in there; it waits */
     ENGINE_JOB_CHANGED,  /* job, found: held, released, other limits, queued again */
     ENGINE_JOB_COUNTED,  /* job, which may have ended: counted */
+    ENGINE_JOB_BELONGS,  /* job, there: its account, QOS and partition, when they are
+                            others than were told */
     ENGINE_NODE_FALLING, /* node: somebody put it to sleep, it does not sleep yet */
     ENGINE_NODE_ASLEEP,  /* node: it has fallen asleep, whoever wanted that */
     ENGINE_NODE_ROOM,    /* node, room: what it has left for our jobs together */
@@ -109,8 +113,9 @@ struct engine_found {
     const char *user; /* never NULL; the next ones may be */
     uid_t uid;
     gid_t gid;
-    const char *name, *partition, *account, *qos, *command, *directory;
-    const char *asked; /* what its user asked for, as a JobRequest in JSON */
+    const char *name, *command, *directory;
+    struct job_groups there; /* its account, QOS and partitions */
+    const char *asked;       /* what its user asked for, as a JobRequest in JSON */
     /* SHA-256 of the token that its probes report with: 64 hexadecimal digits, and
      * whatever may stand behind them. */
     const char *token_digest;
@@ -169,6 +174,7 @@ struct engine_event {
     const struct engine_share *shares; /* (share_count) */
     const char *text;
     const struct engine_found *found;
+    const struct job_groups *there; /* of JOB_BELONGS */
     int device_count;
     const int *devices;           /* (device_count) */
     const struct node_spec *spec; /* of NODE_ADDED */

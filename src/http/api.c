@@ -85,6 +85,9 @@ static const struct schema_field job_fields[] = {
     {INTEGER("checkpoint_signal", 0, 64)},
     {BOOL("scale_to_zero")},
     {INTEGER("max_replicas", 1, 64)},
+    {STRING("account", 1, 63)},
+    {STRING("qos", 1, 63)},
+    {STRING("partition", 1, 63)},
     {0},
 };
 const struct schema api_job_request = {.name = "JobRequest", .fields = job_fields};

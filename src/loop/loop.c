@@ -305,7 +305,7 @@ int loop_submit(struct loop *loop, const struct job *job, double now_s, struct e
     if (admit_check(job, loop->cluster, err) < 0)
         return -1;
     status = jobs_add(loop->jobs, job);
-    fair_shares_meet(loop->shares, job->owner);
+    fair_shares_meet(loop->shares, job);
     loop_tell_model(loop, DEFERRED_BEGIN, job, NULL);
     reference_place(loop->cluster, loop_own_model(loop), loop->lengths, loop->jobs,
                     status, now_s);
@@ -359,7 +359,7 @@ void loop_count_use(struct loop *loop, struct job_status *status, double now_s)
 
     for (int i = 0; i < status->device_count; i++)
         devices += 1.0 / loop->cluster->devices[status->devices[i]].job_count;
-    fair_shares_use(loop->shares, status->job.owner, devices * (now_s - from_s),
+    fair_shares_use(loop->shares, &status->job, devices * (now_s - from_s),
                     loop->settings.fair_share_s, now_s);
     status->counted_s = now_s;
 }

@@ -153,6 +153,8 @@ void loop_set_access(struct loop *loop, int node, struct node_access access,
 void loop_set_group_end(struct loop *loop, int group, double ends_s, double now_s);
 /* Where the job may be from now on, and for how long; not knowing it is no error. */
 void loop_bind(struct loop *loop, uint64_t job, int group, double limit_s, double now_s);
+/* It is reckoned to this account from now on (job.account). */
+void loop_reckon(struct loop *loop, uint64_t job, uint64_t account, double now_s);
 /* Whether a job the loop does not know sits on the device. */
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s);
 
@@ -186,6 +188,8 @@ void loop_set_settings(struct loop *loop, const struct optimize_settings *settin
 
 /* What is a user's of the cluster; of users nobody tells of one part each. */
 void loop_set_share(struct loop *loop, const struct fair_share_rule *rule, double now_s);
+/* No job says this account any more: what the user had of it is among their own. */
+void loop_fold_share(struct loop *loop, int owner, const char *account, double now_s);
 
 /* ---- deciding: snapshot, plan on any thread, apply ---- */
 

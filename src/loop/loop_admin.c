@@ -106,6 +106,12 @@ void loop_set_share(struct loop *loop, const struct fair_share_rule *rule, doubl
     loop_stir(loop, now_s);
 }
 
+void loop_fold_share(struct loop *loop, int owner, const char *account, double now_s)
+{
+    fair_shares_fold(loop->shares, owner, account, loop->settings.fair_share_s, now_s);
+    loop_stir(loop, now_s);
+}
+
 static bool has_seat(const struct device *d, uint64_t job)
 {
     for (int i = 0; i < d->job_count; i++)
@@ -221,6 +227,20 @@ void loop_bind(struct loop *loop, uint64_t id, int group, double limit_s, double
     loop_want_round(loop, now_s);
 }
 
+/* What it held so far was the other account's. */
+void loop_reckon(struct loop *loop, uint64_t id, uint64_t account, double now_s)
+{
+    struct job_status *status = jobs_change(loop->jobs, id);
+
+    if (!status || status->job.account == account)
+        return;
+    if (status->device_count > 0)
+        loop_count_use(loop, status, now_s);
+    status->job.account = account;
+    fair_shares_meet(loop->shares, &status->job);
+    loop_want_round(loop, now_s);
+}
+
 void loop_device_taken(struct loop *loop, int device, bool taken, double now_s)
 {
     struct device *d = &loop->cluster->devices[device];
@@ -263,7 +283,7 @@ int loop_restore(struct loop *loop, const struct job_status *was, struct err *er
     status = jobs_add(loop->jobs, &was->job);
     *status = *was;
     status->counted_s = NAN; /* from the next count on */
-    fair_shares_meet(loop->shares, was->job.owner);
+    fair_shares_meet(loop->shares, &was->job);
     status->ages_passed = status->parts_passed = LENGTHS_RESUMED;
     if (was->state != JOB_RUNNING)
         status->device_count = 0;

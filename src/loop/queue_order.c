@@ -65,16 +65,18 @@ static bool several_wait(const struct optimize_input *in)
             continue;
         if (!first)
             first = in->jobs[i];
-        else if (first->job.owner != in->jobs[i]->job.owner)
+        else if (first->job.owner != in->jobs[i]->job.owner ||
+                 first->job.account != in->jobs[i]->job.account)
             return true;
     }
     return false;
 }
 
 /* A user nobody has told of, as one who asks for a quote, is the last. */
-static int party_of(const struct queue *q, const struct fair_shares *shares, int owner)
+static int party_of(const struct queue *q, const struct fair_shares *shares,
+                    const struct job *job)
 {
-    int at = fair_shares_place(shares, owner);
+    int at = fair_shares_place(shares, job);
 
     return at < 0 ? q->party_count - 1 : at;
 }
@@ -108,7 +110,7 @@ static void load_parties(struct queue *q, const struct optimize_input *in)
         charge(q, (int)i, users[i].used_s);
     for (size_t i = 0; i < in->job_count; i++)
         if (!optimize_input_waits(in, i))
-            charge(q, party_of(q, in->shares, in->jobs[i]->job.owner),
+            charge(q, party_of(q, in->shares, &in->jobs[i]->job),
                    AHEAD_S * in->jobs[i]->device_count);
     free(users);
 }
@@ -137,7 +139,7 @@ static double level_of(const struct optimize_input *in, const struct queue *q,
     double since_s = job->submitted_s;
 
     if (q->parties)
-        since_s = fmax(since_s, fair_shares_served_s(in->shares, job->owner));
+        since_s = fmax(since_s, fair_shares_served_s(in->shares, job));
     return job->priority + floor(fmax(0, in->now_s - since_s) / AGEING_S);
 }
 
@@ -161,7 +163,7 @@ static void load_jobs(struct queue *q, const struct optimize_input *in)
                                            .slack_s = near_s(in->jobs[i], in->now_s),
                                            .devices = job->devices});
         if (q->parties)
-            q->jobs.items[q->jobs.count - 1].party = party_of(q, in->shares, job->owner);
+            q->jobs.items[q->jobs.count - 1].party = party_of(q, in->shares, job);
     }
     if (q->jobs.count > 1)
         qsort(q->jobs.items, q->jobs.count, sizeof(*q->jobs.items), by_level);

@@ -318,7 +318,7 @@ static void note_start(struct loop *loop, struct job_status *status, double now_
 {
     quote_score_started(&loop->quotes, status, now_s);
     status->counted_s = now_s;
-    fair_shares_serve(loop->shares, status->job.owner, now_s);
+    fair_shares_serve(loop->shares, &status->job, now_s);
 }
 
 static void note_changes(struct loop *loop, double now_s)

@@ -58,6 +58,7 @@ struct job {
     uint64_t types_allowed; /* bit t: may run on GPU type t; 0: any */
     int group;              /* of nodes it may use, see loop/node_access.h; 0: all */
     double limit_s;         /* it is ended after so long; 0: never */
+    uint64_t account;       /* it is reckoned to, see loop/fair_share.h; 0: its user's */
     bool may_share;
     bool may_move;
     bool unpromised; /* it has a need, and no promise of it yet: see loop/admit/quote.h */

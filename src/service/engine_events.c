@@ -572,6 +572,9 @@ void engine_events_event(void *ctx, const struct engine_event *e)
     case ENGINE_JOB_CHANGED:
         found_jobs_changed(s, e);
         break;
+    case ENGINE_JOB_BELONGS:
+        found_jobs_belong(s, e);
+        break;
     case ENGINE_JOB_COUNTED:
         found_jobs_counted(s, e);
         break;

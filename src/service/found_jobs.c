@@ -40,7 +40,8 @@
  */
 static void key_of(const char *ref, bool with_time, char key[KEY_SIZE])
 {
-    snprintf(key, KEY_SIZE, "found:%.*s", (int)strcspn(ref, with_time ? "+" : "@#"), ref);
+    snprintf(key, KEY_SIZE, RECORD_FOUND "%.*s",
+             (int)strcspn(ref, with_time ? "+" : "@#"), ref);
 }
 
 /* Is the stored job this very one, by its name and time there? */
@@ -193,11 +194,12 @@ static void follow_outside(struct service *s, struct record *r, enum job_state s
 
 static void enter(struct service *s, struct record *r)
 {
-    struct job job = record_share(r);
+    struct job job;
     struct err err = {0};
 
     records_set_phase(s->records, r, PHASE_WAITING);
     user_shares_tell(s, r);
+    job = record_share(r);
     if (s->controls && r->ref[0])
         follow_outside(s, r, JOB_WAITING, NULL);
     else if (loop_submit(s->loop, &job, service_now_s(s), &err) < 0)
@@ -254,12 +256,11 @@ void found_jobs_found(struct service *s, const struct engine_event *e)
     r = records_add(s->records, &stored, &alone);
     r->stored->request.job.types_allowed = q.job.types_allowed;
     str_copy(f->planned ? r->entered : r->ref, RECORD_REF_SIZE, f->ref);
-    str_copy(r->partition, sizeof(r->partition), f->partition ? f->partition : "");
     r->part = f->part;
     str_copy(r->token_digest, sizeof(r->token_digest),
              f->token_digest ? f->token_digest : "");
     job_digests_put(s->job_digests, r->token_digest, f->ref, r->id);
-    str_copy(r->account, sizeof(r->account), f->account ? f->account : "");
+    records_set_there(s->records, r, &f->there);
     records_set_held(s->records, r, f->held);
     explain_hold(r);
     job_parse_know_class(s->classes, record_job(r));
@@ -319,6 +320,22 @@ void found_jobs_bound(struct service *s, const struct engine_event *e)
 
     if (r)
         bind_to(s, r, e->group, e->limit_s);
+}
+
+void found_jobs_belong(struct service *s, const struct engine_event *e)
+{
+    struct record *r = records_get(s->records, e->job);
+    struct store_batch *batch;
+
+    if (!r || memcmp(&r->there, e->there, sizeof(r->there)) == 0)
+        return;
+    records_set_there(s->records, r, e->there);
+    user_shares_reckon(s, r);
+    batch = store_batch_create();
+    tx_put_progress(s, batch, r);
+    if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)
+        store_batch_destroy(batch);
+    service_want_round(s);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */

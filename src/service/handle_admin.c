@@ -161,15 +161,45 @@ struct quota_list {
     size_t count;
 };
 
-static void list_quota(const struct quota_list *list, const char *user)
+static void list_row(const struct quota_list *list, const char *user,
+                     const struct fair_share *share)
 {
-    struct fair_share share;
-
     json_out_begin_object(list->out);
     quota_members(list->out, list->service, user);
-    if (user_shares_find(list->users, list->count, user, &share))
-        user_shares_members(list->out, &share);
+    if (share)
+        user_shares_members(list->out, share);
     json_out_end(list->out);
+}
+
+/* A user whose jobs are reckoned to several accounts has a row for each. */
+static void list_quota(const struct quota_list *list, const char *user)
+{
+    struct fair_share sum;
+    const char *name;
+    int rows = 0;
+
+    if (job_group_of(user, &name) < JOB_GROUPS) {
+        bool has = user_shares_of_group(list->users, list->count, user, &sum);
+
+        list_row(list, user, has ? &sum : NULL);
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->users[i].name, user) == 0) {
+            list_row(list, user, &list->users[i]);
+            rows++;
+        }
+    if (rows == 0)
+        list_row(list, user, NULL);
+}
+
+/* One of several rows of this user that is not the first. */
+static bool listed_before(const struct quota_list *list, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(list->users[i].name, list->users[at].name) == 0)
+            return true;
+    return false;
 }
 
 static bool has_quota(const struct service *s, const char *user)
@@ -188,7 +218,8 @@ static void list_all(const struct quota_list *list)
     vec_each (const struct user_quota, q, &s->quotas)
         list_quota(list, q->user);
     for (size_t i = 0; i < list->count; i++)
-        if (list->users[i].name[0] && !has_quota(s, list->users[i].name))
+        if (list->users[i].name[0] && !has_quota(s, list->users[i].name) &&
+            !listed_before(list, i))
             list_quota(list, list->users[i].name);
     if (!has_quota(s, USER_QUOTA_DEFAULT))
         list_quota(list, USER_QUOTA_DEFAULT);
@@ -225,18 +256,20 @@ static void take_limit(const struct json_value *body, const char *key, int *limi
 void handle_set_quota(void *ctx, struct request *r)
 {
     struct service *s = ctx;
-    const char *user = request_param(r, "user");
+    const char *user = request_param(r, "user"), *name;
     struct handlers_answer a;
     struct user_quota q;
     struct tx *tx;
 
     if (!handlers_writable(s, r))
         return;
-    if (strlen(user) >= AUTH_NAME_SIZE) {
+    job_group_of(user, &name);
+    if (strlen(name) >= AUTH_NAME_SIZE) {
         request_answer_error(r, 400, "invalid", "user", "the name is too long");
         return;
     }
     q = quotas_of(s, user);
+    q.configured = false;
     take_limit(r->body, "max_jobs", &q.max_jobs);
     take_limit(r->body, "max_running", &q.max_running);
     take_limit(r->body, "max_gpus", &q.max_gpus);

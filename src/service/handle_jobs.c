@@ -4,6 +4,7 @@
 
 #include "service/lifecycle.h"
 #include "service/quotas.h"
+#include "service/user_shares.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -313,13 +314,16 @@ void handle_release_job(void *ctx, struct request *r)
 /* From the end: a job with the same id lives again, its history goes on. */
 static void revive(struct service *s, struct request *r, const struct store_job *job)
 {
-    struct user_quota_ask quota = quotas_ask(s, job->request.user);
+    struct record was = {.gpu_use = NAN};
     const char *reason = handlers_reason(r);
+    struct user_quota_ask quota;
     struct record *record;
     struct job_status status;
     struct err err = {0};
     struct tx *tx;
 
+    record_read_extra(&was, job->progress.extra);
+    quota = quotas_ask(s, job->request.user, &was.there);
     if (user_quota_admit(&quota, &err) < 0) {
         request_fail(r, NULL, &err);
         return;
@@ -327,6 +331,7 @@ static void revive(struct service *s, struct request *r, const struct store_job 
     record = restart_record(s, job);
     restart_read_more(s, record);
     record->steps_before = job->progress.steps_done;
+    user_shares_tell(s, record);
     status = restart_status(record, &job->progress);
     status.required_rate = status.job.need.rate;
     if (loop_restore(s->loop, &status, &err) < 0) {

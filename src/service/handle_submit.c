@@ -8,6 +8,7 @@
 #include "service/job_parse.h"
 #include "service/lifecycle.h"
 #include "service/quotas.h"
+#include "service/user_shares.h"
 #include "service/views.h"
 
 #include <math.h>
@@ -191,6 +192,7 @@ static void take(struct service *s, struct request *r, struct parsed_job *p,
     job_parse_know_class(s->classes, &p->job.request.job);
     record = records_add(s->records, &p->job, &p->replicas);
     records_set_held(s->records, record, p->job.progress.held);
+    records_set_there(s->records, record, &p->there);
     lifecycle_promise(s, record, q);
     if (record->held)
         record_explain(record, "held", "held from the start");
@@ -231,6 +233,7 @@ static struct job_parse_context parse_context(const struct service *s,
         .priority_max = who->role == AUTH_OPERATOR ? API_MAX_PRIORITY : limits->priority,
         .stop_grace_max_s = limits->stop_grace_s,
         .gangs_alone = s->controls,
+        .partitions = s->controls ? &s->config.slurm.partitions : NULL,
         .now_s = service_now_s(s)};
 }
 
@@ -255,7 +258,8 @@ void handle_submit_job(void *ctx, struct request *r)
         request_fail(r, field[0] ? field : NULL, &err);
         goto done;
     }
-    quota = quotas_ask(s, who->name);
+    parsed.job.request.job.account = user_shares_account(s, who->name, &parsed.there);
+    quota = quotas_ask(s, who->name, &parsed.there);
     if (!make_quote(s, r, NULL, &parsed, &quota, &q))
         goto done;
     tx_ledger_quote(s, &q);
@@ -379,6 +383,8 @@ void handle_quote(void *ctx, struct request *r)
         request_fail(r, path, &err);
         goto done;
     }
+    parsed.job.request.job.account =
+        user_shares_account(s, r->identity.name, &parsed.there);
     if (!make_quote(s, r, "job", &parsed, NULL, &q))
         goto done;
     handlers_begin(&a, r, NULL);

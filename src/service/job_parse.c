@@ -402,6 +402,40 @@ static int parse_replicas(const struct json_value *body, struct parsed_job *out,
     return 0;
 }
 
+static bool has_partition(const struct config_list *partitions, const char *name)
+{
+    for (size_t i = 0; i < partitions->count; i++)
+        if (strcmp(((char *const *)partitions->items)[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What it belongs to where the engine has such things. */
+static int parse_there(const struct job_parse_context *c, const struct json_value *body,
+                       struct parsed_job *out, char field[SCHEMA_PATH_SIZE],
+                       struct err *err)
+{
+    char *partition = out->there.names[JOB_GROUP_PARTITION];
+
+    for (int i = 0; i < JOB_GROUPS; i++) {
+        const char *name = json_member_string(body, job_group_kinds[i]);
+
+        if (name && !c->partitions)
+            return wrong(field, job_group_kinds[i], err, ERR_INVALID,
+                         "only jobs that Corgi hands in to Slurm have a partition, an "
+                         "account or a QOS");
+        str_copy(out->there.names[i], LOOP_NAME_SIZE, name ? name : "");
+    }
+    if (!c->partitions)
+        return 0;
+    if (!partition[0])
+        str_copy(partition, LOOP_NAME_SIZE, ((char **)c->partitions->items)[0]);
+    else if (!has_partition(c->partitions, partition))
+        return wrong(field, job_group_kinds[JOB_GROUP_PARTITION], err, ERR_INVALID,
+                     "Corgi places no jobs in that partition, see slurm.partitions");
+    return 0;
+}
+
 int job_parse(const struct job_parse_context *c, const struct auth_identity *who,
               const struct json_value *body, struct parsed_job *out,
               char field[SCHEMA_PATH_SIZE], struct err *err)
@@ -441,6 +475,8 @@ int job_parse(const struct job_parse_context *c, const struct auth_identity *who
         return -1;
     if (json_value_get(body, "need") &&
         parse_need(c->now_s, json_value_get(body, "need"), &q->job, field, err) < 0)
+        return -1;
+    if (parse_there(c, body, out, field, err) < 0)
         return -1;
     return parse_replicas(body, out, field, err);
 }

@@ -4,6 +4,7 @@
  * engine, and what was left out is filled in. */
 #pragma once
 
+#include "base/config.h"
 #include "base/json_out.h"
 #include "http/auth.h"
 #include "base/json_schema.h"
@@ -17,6 +18,7 @@ struct parsed_job {
     vec_of(const char *) argv, env;
     bool accept_counter;
     struct record_replicas replicas;
+    struct job_groups there; /* account, QOS and partition it is handed in to */
 };
 
 /* What a request is read against. */
@@ -30,6 +32,9 @@ struct job_parse_context {
     double stop_grace_max_s;      /* anybody may ask for */
     bool gangs_alone; /* jobs of several devices do not share them: Slurm has no such
                          parts */
+    /* Of these the job goes to one, the first unless it says another; NULL: the engine
+     * has neither partitions nor accounts. */
+    const struct config_list *partitions;
     double now_s;
 };
 

@@ -189,13 +189,14 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     if (r->ref[0]) {
         json_out_key_string(&json, "ref", r->ref);
         json_out_key_string(&json, "hosts", r->hosts);
-        json_out_key_string(&json, "partition", r->partition);
         json_out_key_bool(&json, "part", r->part);
-        json_out_key_string(&json, "account", r->account);
         json_out_key_number(&json, "advised_s", r->advised_s);
         json_out_key_number(&json, "advised_elsewhere", r->advised_elsewhere);
         json_out_key_number(&json, "advised_moves", r->advised_moves);
     }
+    for (int i = 0; i < JOB_GROUPS; i++)
+        if (r->there.names[i][0])
+            json_out_key_string(&json, job_group_kinds[i], r->there.names[i]);
     if (r->gpu_use >= 0) { /* not NaN */
         json_out_key_number(&json, "gpu_use", r->gpu_use);
         json_out_key_number(&json, "unused_gpus", r->unused_gpus);
@@ -271,10 +272,10 @@ void record_read_extra(struct record *r, const char *extra)
     code = json_member_string(root, "ref");
     str_copy(r->ref, sizeof(r->ref), code ? code : "");
     r->part = json_member_bool(root, "part", false);
-    code = json_member_string(root, "partition");
-    str_copy(r->partition, sizeof(r->partition), code ? code : "");
-    code = json_member_string(root, "account");
-    str_copy(r->account, sizeof(r->account), code ? code : "");
+    for (int i = 0; i < JOB_GROUPS; i++) {
+        code = json_member_string(root, job_group_kinds[i]);
+        str_copy(r->there.names[i], LOOP_NAME_SIZE, code ? code : "");
+    }
     code = json_member_string(root, "entered");
     str_copy(r->entered, sizeof(r->entered), code ? code : "");
     code = json_member_string(root, "token_digest");
@@ -467,6 +468,8 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->promise = PROMISE_NEW;
     record->priority = job->request.job.priority;
     record->user = intern_id(r->users, job->request.user);
+    for (int i = 0; i < JOB_GROUPS; i++)
+        record->groups[i] = -1;
     tally(r, record, 1);
     join(&r->all, record);
     map_put(r->by_id, record->id, (size_t)(uintptr_t)record);
@@ -475,6 +478,23 @@ struct record *records_add(struct records *r, const struct store_job *job,
                 (size_t)(uintptr_t)record);
     use_of(r, job->request.user)->jobs++;
     return record;
+}
+
+void records_set_there(struct records *r, struct record *record,
+                       const struct job_groups *there)
+{
+    char key[JOB_GROUP_KEY_SIZE];
+
+    record->there = *there;
+    for (int i = 0; i < JOB_GROUPS; i++) {
+        if (record->groups[i] >= 0)
+            r->use.items[record->groups[i]].jobs--;
+        record->groups[i] = -1;
+        if (!job_groups_key(there, (enum job_group)i, key))
+            continue;
+        use_of(r, key)->jobs++;
+        record->groups[i] = intern_id(r->users, key);
+    }
 }
 
 struct record *records_get(const struct records *r, uint64_t id)
@@ -507,6 +527,9 @@ void records_drop(struct records *r, struct record *record)
     if (q->key && records_keyed(r, q->user, q->key) == record)
         map_remove(r->by_key, key_hash(q->user, q->key));
     use_of(r, q->user)->jobs--;
+    for (int i = 0; i < JOB_GROUPS; i++)
+        if (record->groups[i] >= 0)
+            r->use.items[record->groups[i]].jobs--;
     tally(r, record, -1);
     if (record_has_devices(record))
         leave(&r->busy, record);
@@ -525,6 +548,15 @@ struct record *const *records_busy(const struct records *r, size_t *count)
     return r->busy.items;
 }
 
+static bool counts_for(const struct record *record, int id)
+{
+    bool counts = record->user == id;
+
+    for (int i = 0; i < JOB_GROUPS; i++)
+        counts = counts || record->groups[i] == id;
+    return counts;
+}
+
 struct records_use records_use(const struct records *r, const char *user)
 {
     struct records_use use = {0};
@@ -534,7 +566,7 @@ struct records_use records_use(const struct records *r, const char *user)
         return use;
     use.jobs = r->use.items[id].jobs;
     for (size_t i = 0; i < r->busy.count; i++)
-        if (r->busy.items[i]->user == id) {
+        if (counts_for(r->busy.items[i], id)) {
             use.running++;
             use.gpus += record_job(r->busy.items[i])->devices;
         }
@@ -544,4 +576,9 @@ struct records_use records_use(const struct records *r, const char *user)
 int records_users(const struct records *r)
 {
     return intern_count(r->users);
+}
+
+const char *records_user(const struct records *r, int number)
+{
+    return intern_name(r->users, number);
 }

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "engine/conduct.h"
 #include "http/request.h"
+#include "loop/job_groups.h"
 #include "loop/place/decision.h"
 #include "loop/record/energy_split.h"
 #include "loop/record/promise.h"
@@ -51,19 +52,20 @@ struct record {
     struct store_job *stored; /* request and its strings; progress is below */
     uint64_t id;
     enum phase phase;
-    int priority;    /* as in the request */
-    int user;        /* number of its user, see records_users() */
-    bool held;       /* by a person */
-    bool over_quota; /* by its user's quota, from round to round */
-    bool gone;       /* its end is stored; only its devices are not free yet */
-    bool dirty;      /* the store could not take its last change */
+    int priority;           /* as in the request */
+    int user;               /* number of its user, see records_users() */
+    int groups[JOB_GROUPS]; /* of its account, QOS and partition; -1: none */
+    bool held;              /* by a person */
+    bool over_quota;        /* by its user's quota, from round to round */
+    bool gone;              /* its end is stored; only its devices are not free yet */
+    bool dirty;             /* the store could not take its last change */
     struct record_replicas replicas;
     struct replicas_state scaling;
     char ref[RECORD_REF_SIZE]; /* what the engine it was found in calls it; "": ours */
     char entered[RECORD_REF_SIZE]; /* what the engine it was handed in to calls it; "": it
                                       has not said, or has no queue */
     char hosts[RECORD_HOSTS_SIZE]; /* nodes it has there, as the engine told */
-    char partition[LOOP_NAME_SIZE], account[LOOP_NAME_SIZE]; /* there, likewise */
+    struct job_groups there;       /* account, QOS, partition there, likewise */
     char token_digest[2 * AUTH_DIGEST_BYTES + 1]; /* of its probes' token; "": none */
     bool part;                /* of a device is what it asked for there */
     uint64_t advised;         /* hash of what was advised last */
@@ -154,13 +156,19 @@ struct records_counts {
 };
 struct records_counts records_counts(const struct records *records);
 
-/* How many a user has: pending ones count. */
+/* How many a user has, or what a quota is named after ("account:NAME"): pending ones
+ * count. */
 struct records_use {
     int jobs, running, gpus;
 };
 struct records_use records_use(const struct records *records, const char *user);
 
-int records_users(const struct records *records); /* that were ever seen */
+int records_users(const struct records *records); /* names that were ever seen */
+const char *records_user(const struct records *records, int number);
+
+/* What it belongs to, by which it is counted from now on. */
+void records_set_there(struct records *records, struct record *record,
+                       const struct job_groups *there);
 
 /* ---- replicas of a service ----------------------------------------------------------
  */
@@ -210,6 +218,13 @@ static inline const struct job *record_job(const struct record *r)
 static inline bool record_has_devices(const struct record *r)
 {
     return r->phase >= PHASE_COMMITTING && r->phase <= PHASE_LEAVING;
+}
+
+/* It was handed in to the engine itself. */
+#define RECORD_FOUND "found:"
+static inline bool record_was_found(const struct record *r)
+{
+    return r->stored->request.key && str_starts(r->stored->request.key, RECORD_FOUND);
 }
 
 static inline const char *record_user(const struct record *r)

@@ -51,6 +51,7 @@ void lifecycle_engine_job(const struct service *s, struct record *r,
         .ref = r->ref[0]       ? r->ref
                : r->entered[0] ? r->entered
                                : NULL,
+        .there = &r->there,
     };
     if (s->controls && reports_job_token(s, r->id, token, NULL) == 0)
         job->token = token;
@@ -126,12 +127,13 @@ static bool is_alive(const struct service *s, uint64_t job)
 
 void lifecycle_enter(struct service *s, struct record *r)
 {
-    struct job job = record_share(r);
+    struct job job;
     double now_s = service_now_s(s);
     struct err err = {0};
 
     records_set_phase(s->records, r, PHASE_WAITING);
     user_shares_tell(s, r);
+    job = record_share(r);
     if (loop_submit(s->loop, &job, now_s, &err) < 0) /* checked before: our own mistake */
         lifecycle_end(s, NULL, r, JOB_FAILED,
                       &(struct why){.code = "not_started", .text = err.text});

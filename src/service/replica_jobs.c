@@ -105,6 +105,7 @@ static void add_replica(struct service *s, const struct record *service, int num
     describe(s, service, number, env, &job);
     r = records_add(s->records, &job, &replicas);
     r->stored->request.job.types_allowed = record_job(service)->types_allowed;
+    records_set_there(s->records, r, &service->there);
     r->promised_rate = service->promised_rate;
     r->confidence = service->confidence;
     store_replica(s, r, service, reason);

@@ -85,6 +85,7 @@ struct record *restart_record(struct service *s, const struct store_job *stored)
     r->attempt = p->attempt;
     str_copy(r->reason, sizeof(r->reason), p->reason ? p->reason : "");
     record_read_extra(r, p->extra);
+    records_set_there(s->records, r, &r->there);
     job_digests_put(s->job_digests, r->token_digest, r->ref[0] ? r->ref : r->entered,
                     r->id);
     leaving = record_read_leaving(r, p->extra);
@@ -137,13 +138,14 @@ void restart_read_more(struct service *s, struct record *r)
 }
 
 /* Into the loop with it: where it ran if it did, else into the queue. */
-static void enter_loop(struct service *s, const struct record *r,
+static void enter_loop(struct service *s, struct record *r,
                        const struct store_progress *p, struct returning *back)
 {
-    struct job_status status = restart_status(r, p);
+    struct job_status status;
     struct err err = {0};
 
     user_shares_tell(s, r);
+    status = restart_status(r, p);
     if (back->facts.devices_found > 0 &&
         back->facts.devices_found == back->facts.devices_named) {
         status.state = JOB_RUNNING;

@@ -215,14 +215,15 @@ struct standing {
 static void add_share(const struct service *s, const struct standing *standing,
                       const struct record *r, char *text, size_t size)
 {
-    int place = fair_shares_place(loop_shares(s->loop), record_job(r)->owner);
+    int place = fair_shares_place(loop_shares(s->loop), record_job(r));
+    const struct fair_share *user = place >= 0 ? &standing->users[place] : NULL;
     size_t used = strlen(text);
 
-    if (place >= 0 &&
-        standing->users[place].had > SHARE_OVER * standing->users[place].due)
+    if (user && user->had > SHARE_OVER * user->due)
         snprintf(text + used, size - used,
-                 "; %.40s had %.0f %% of the GPU time, due %.0f %%", record_user(r),
-                 100 * standing->users[place].had, 100 * standing->users[place].due);
+                 "; %.40s%s%.40s had %.0f %% of the GPU time, due %.0f %%",
+                 record_user(r), user->apart ? " of " : "",
+                 user->apart ? user->account : "", 100 * user->had, 100 * user->due);
 }
 
 static void add_slack(const struct service *s, const struct record *r, char *text,

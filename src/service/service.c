@@ -15,6 +15,7 @@
 #include "service/handlers.h"
 #include "service/job_digests.h"
 #include "service/planning_thread.h"
+#include "service/quotas.h"
 #include "service/replica_jobs.h"
 #include "service/service_private.h"
 #include "service/user_shares.h"
@@ -250,7 +251,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     struct service_config *c = &s->config;
     const struct service_auth_config before = c->auth;
     const struct service_energy_config price = c->energy;
-    const struct config_list shares = c->shares;
+    const struct config_list shares = c->shares, quotas = c->quotas;
     struct optimize_settings allowed;
 
     if (fresh->engine != c->engine || fresh->sim.speed != c->sim.speed ||
@@ -262,6 +263,8 @@ static void take_config(struct service *s, struct service_config *fresh)
     fresh->energy = price;
     c->shares = fresh->shares;
     fresh->shares = shares;
+    c->quotas = fresh->quotas;
+    fresh->quotas = quotas;
     c->limits = fresh->limits;
     c->policy = fresh->policy;
     c->planner = fresh->planner;
@@ -272,6 +275,7 @@ static void take_config(struct service *s, struct service_config *fresh)
     allowed = service_config_allowed(c, &c->policy);
     loop_set_settings(s->loop, &allowed, service_now_s(s));
     user_shares_tell_all(s);
+    quotas_take_config(s);
     set_log(&c->log);
     reactor_timer_every(s->checkpoint_timer, c->planner.checkpoint_s);
 }
@@ -340,6 +344,7 @@ struct service *service_create_take(struct service_config *config, const char *p
         make_loop(s, err) < 0 || make_timers(s, err) < 0)
         goto failed;
     listeners_make(s);
+    quotas_take_config(s);
     if (restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
         goto failed;
     if (s->config.pid_file && daemon_process_write_pid(s->config.pid_file, err) < 0)

@@ -23,7 +23,7 @@
 
 /* As in enum sim_clock. */
 static const char *const sim_clocks[] = {"wall", "stepped", NULL};
-static const char *const engines[] = {"sim", "local", "slurm", NULL};
+const char *const service_engine_names[] = {"sim", "local", "slurm", NULL};
 static const char *const roles[] = {"nobody", "viewer", "user", "operator", NULL};
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -153,13 +153,40 @@ static const struct config_key quota_keys[] = {
     {0},
 };
 
+#define LIMIT(key, member, what)                                                         \
+    CONFIG_NUMBER(INT, key, IN(quota_entry, member), -1, 1000000, "-1", what)
+
+/* Of what Slurm says of a job. */
+#define GROUP(of, kind, what)                                                            \
+    CONFIG_KEY(STRING, #kind, IN(of, groups) + JOB_GROUP_##kind * sizeof(char *), NULL,  \
+               what)
+#define JOB_GROUP_account   JOB_GROUP_ACCOUNT
+#define JOB_GROUP_qos       JOB_GROUP_QOS
+#define JOB_GROUP_partition JOB_GROUP_PARTITION
+
+static const struct config_key quota_entry_keys[] = {
+    CONFIG_KEY(STRING, "user", IN(quota_entry, user), NULL,
+               "whose it is, instead of what quota says"),
+    GROUP(quota_entry, account, "or that of the jobs of this account in Slurm"),
+    GROUP(quota_entry, qos, "or of this QOS"),
+    GROUP(quota_entry, partition, "or of this partition"),
+    LIMIT("max_jobs", max_jobs, "waiting and running jobs; -1 is no limit"),
+    LIMIT("max_running", max_running, "running jobs; -1 is no limit"),
+    LIMIT("max_gpus", max_gpus, "GPUs the running jobs have; -1 is no limit"),
+    {.name = "line", .type = CONFIG_LINE, .offset = IN(quota_entry, line)},
+    {0},
+};
+
 static const struct config_key share_keys[] = {
-    CONFIG_KEY(STRING, "account", IN(share, account), NULL,
-               "the users named share this part; left out each has a part of this "
-               "weight, in their account if they have one"),
+    GROUP(share, account,
+          "the users named share this part, and all jobs of this account in Slurm; left "
+          "out each user has a part of this weight, in their account if they have one"),
+    GROUP(share, qos, "or: all jobs of this QOS in Slurm share this part"),
+    GROUP(share, partition, "or those of this partition"),
     CONFIG_NUMBER(DOUBLE, "weight", IN(share, weight), 0.001, 1e6, "1",
                   "of the account or user against others"),
     CONFIG_KEY(STRINGS, "users", IN(share, users), NULL, "their names"),
+    {.name = "line", .type = CONFIG_LINE, .offset = IN(share, line)},
     {0},
 };
 
@@ -222,7 +249,7 @@ static const struct config_key log_keys[] = {
 };
 
 const struct config_key service_config_keys[] = {
-    CONFIG_ONE_OF("engine", AT(engine), engines, "sim",
+    CONFIG_ONE_OF("engine", AT(engine), service_engine_names, "sim",
                   "what runs jobs: a simulated cluster, the GPUs of this machine, or "
                   "Slurm's machines"),
     CONFIG_KEY(STRING, "state", AT(state), NULL,
@@ -248,13 +275,22 @@ const struct config_key service_config_keys[] = {
                   "what happens when a promise is broken"),
     CONFIG_NESTED("quota", AT(quota), quota_keys,
                   "of users without a quota of their own"),
+    {.name = "quotas",
+     .type = CONFIG_LIST,
+     .keys = quota_entry_keys,
+     .item_size = sizeof(struct service_quota_entry_config),
+     .offset = AT(quotas),
+     .help = "of users, and of accounts, QOS and partitions of Slurm; what corgi quota "
+             "set said goes before"},
     {.name = "shares",
      .type = CONFIG_LIST,
      .keys = share_keys,
      .item_size = sizeof(struct service_share_config),
      .offset = AT(shares),
-     .help = "parts of the cluster by user and account, see policy.fair_share; whoever "
-             "is not named has weight 1"},
+     .help =
+         "parts of the cluster by user and account, see policy.fair_share; whoever "
+         "is not named has weight 1; a job has the first part that names its account, "
+         "QOS or partition"},
     CONFIG_NESTED("keep", AT(keep), keep_keys, "how long the store remembers"),
     CONFIG_NESTED("energy", AT(energy), energy_keys, "what a kilowatt-hour means"),
     CONFIG_NESTED("sim", AT(sim), sim_keys, "the simulated cluster, with engine: sim"),
@@ -284,6 +320,10 @@ int service_config_load(struct service_config *config, const char *path, struct 
     if (read.engine == SERVICE_ENGINE_SLURM && slurm_config_check(&read.slurm, err) < 0) {
         service_config_fini(&read);
         return err_prefix(err, "%s", path);
+    }
+    if (service_config_check_groups(&read, path, err) < 0) {
+        service_config_fini(&read);
+        return -1;
     }
     *config = read;
     return 0;
@@ -413,34 +453,4 @@ struct loop_options service_config_loop(const struct service_config *c)
                                  .round_gap_s = c->planner.gap_s * rate,
                                  .round_every_s = c->planner.every_s * rate,
                                  .most_waiting = (size_t)c->planner.most_waiting};
-}
-
-static bool names(const struct service_share_config *share, const char *user)
-{
-    for (size_t i = 0; i < share->users.count; i++)
-        if (strcmp(((char **)share->users.items)[i], user) == 0)
-            return true;
-    return false;
-}
-
-struct fair_share_rule service_config_share(const struct service_config *c, int owner,
-                                            const char *name)
-{
-    struct fair_share_rule rule = {
-        .owner = owner, .name = name, .weight = 1, .account_weight = 1};
-
-    for (size_t i = 0; i < c->shares.count; i++) {
-        const struct service_share_config *share =
-            &((struct service_share_config *)c->shares.items)[i];
-
-        if (!names(share, name))
-            continue;
-        if (share->account) {
-            rule.account = share->account;
-            rule.account_weight = share->weight;
-        } else {
-            rule.weight = share->weight;
-        }
-    }
-    return rule;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/sim/sim_engine.h"
+#include "loop/admit/user_quotas.h"
 #include "loop/loop.h"
 #include "base/config.h"
 #include "engine/local/local.h"
@@ -12,6 +13,7 @@
 #include "store/admin.h"
 
 enum service_engine { SERVICE_ENGINE_SIM, SERVICE_ENGINE_LOCAL, SERVICE_ENGINE_SLURM };
+extern const char *const service_engine_names[];
 
 struct service_listen_config {
     char *socket; /* NULL: service_default_socket() */
@@ -59,10 +61,20 @@ struct service_quota_config {
     int max_jobs, max_running, max_gpus; /* 0: no limit */
 };
 
-/* An account with its users, or users with a weight of their own. */
+/* Of one user, account, QOS or partition; -1: no limit. */
+struct service_quota_entry_config {
+    char *user;               /* NULL all but one */
+    char *groups[JOB_GROUPS]; /* likewise */
+    int max_jobs, max_running, max_gpus;
+    int line;
+};
+
+/* An account with its users, or users with a weight of their own, or what an engine calls
+ * account, QOS or partition of a job. */
 struct service_share_config {
-    char *account; /* NULL: each of the users has this weight */
+    char *groups[JOB_GROUPS]; /* one at most; none: each of the users has this weight */
     double weight;
+    int line;
     struct config_list users; /* of char * */
 };
 
@@ -102,6 +114,7 @@ struct service_config {
     struct service_learning_config learning;
     struct service_guard_config guard;
     struct service_quota_config quota;
+    struct config_list quotas; /* of struct service_quota_entry_config */
     struct config_list shares; /* of struct service_share_config */
     struct store_retention keep;
     struct service_energy_config energy;
@@ -131,9 +144,26 @@ struct optimize_settings service_config_allowed(const struct service_config *con
                                                 const struct optimize_settings *wanted);
 struct learned_options service_config_learned(const struct service_config *config);
 
-/* What is this user's of the cluster; its texts are the config's and the name's. */
+/* Does each entry of quotas and shares name one thing that can be, once? */
+int service_config_check_groups(const struct service_config *config, const char *path,
+                                struct err *err);
+
+/* What is this user's of the cluster; its texts are the config's, the name's and the
+ * label's. */
 struct fair_share_rule service_config_share(const struct service_config *config,
                                             int owner, const char *name);
+
+/* A job belongs to something that has a part of its own: the first such entry; false:
+ * none.  Then the label under which it has that: an account's name, another's key. */
+bool service_config_label(const struct service_config *config,
+                          const struct job_groups *there, char label[LOOP_NAME_SIZE]);
+/* Of the user's jobs with that label alone; account NULL: it has no part any more. */
+struct fair_share_rule service_config_share_apart(const struct service_config *config,
+                                                  int owner, const char *name,
+                                                  const char *label);
+
+/* The quotas of the list, (quotas.count) of them; the caller frees. */
+struct user_quota *service_config_quotas(const struct service_config *config);
 
 /* Seconds of the daemon's clock in one of the wall's. */
 double service_config_clock_rate(const struct service_config *config);

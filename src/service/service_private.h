@@ -189,6 +189,7 @@ void engine_events_refused(struct service *s, struct record *r,
 /* found_jobs.c: jobs that were handed in to the engine itself. */
 void found_jobs_found(struct service *s, const struct engine_event *event);
 void found_jobs_changed(struct service *s, const struct engine_event *event);
+void found_jobs_belong(struct service *s, const struct engine_event *event);
 void found_jobs_bound(struct service *s, const struct engine_event *event);
 void found_jobs_counted(struct service *s, const struct engine_event *event);
 void found_jobs_started(struct service *s, struct record *r,

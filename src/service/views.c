@@ -311,9 +311,10 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key_number(out, "gpu_use", r->gpu_use);
     json_out_key_number(out, "unused_gpus", r->gpu_use >= 0 ? r->unused_gpus : NAN);
-    json_out_key_string(out, "partition", r->partition[0] ? r->partition : NULL);
+    for (int i = 0; i < JOB_GROUPS; i++)
+        json_out_key_string(out, job_group_kinds[i],
+                            r->there.names[i][0] ? r->there.names[i] : NULL);
     json_out_key_bool(out, "part_of_gpu", r->part);
-    json_out_key_string(out, "account", r->account[0] ? r->account : NULL);
     json_out_key_string(out, "engine_ref",
                         r->ref[0]       ? r->ref
                         : r->entered[0] ? r->entered

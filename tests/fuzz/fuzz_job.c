@@ -37,10 +37,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char file[] = "nodes: [{name: a, gpu: v100, gpus: 2}]\n";
     static struct cluster *cluster;
     struct auth_identity who = {.role = AUTH_USER, .uid = AUTH_NO_ID, .name = "ada"};
+    static char main_partition[] = "main", *names[] = {main_partition};
+    static const struct config_list partitions = {names, 1};
     struct job_parse_context context = {.classes_max = 8,
                                         .priority_max = 10,
                                         .stop_grace_max_s = 300,
                                         .now_s = 1000,
+                                        .partitions = size % 3 ? &partitions : NULL,
                                         .command_needed = size % 2};
     struct parsed_job parsed = {0};
     struct intern *classes;

@@ -258,8 +258,8 @@ static struct sim_result play(const char *name, const struct workload *w,
                               const struct cluster *cluster)
 {
     struct sim_options o = options;
-    static const struct fair_share_rule shares[USERS] = {{0, "ada", NULL, 1, 1},
-                                                         {1, "bob", NULL, 2, 1}};
+    static const struct fair_share_rule shares[USERS] = {{0, "ada", NULL, 1, 1, false},
+                                                         {1, "bob", NULL, 2, 1, false}};
     const struct policy *policy = policy_find(name);
     const struct sim_setup setup = {.world = world,
                                     .workload = w,

@@ -44,6 +44,37 @@ static void records_are_found_by_id_and_by_key_of_their_user(void **state)
     records_destroy(r);
 }
 
+static void use_is_counted_by_what_jobs_belong_to(void **state)
+{
+    struct records *r = records_create();
+    struct job_groups physics = {{"physics", "low", "gpu,ml"}}, chem = {{"chem"}};
+    struct store_job a = stored(1, "ada", NULL), b = stored(2, "ada", NULL);
+    struct str extra = {0};
+
+    (void)state;
+    records_set_there(r, records_add(r, &a, NULL), &physics);
+    records_set_there(r, records_add(r, &b, NULL), &chem);
+    records_set_phase(r, records_get(r, 1), PHASE_RUNNING);
+    assert_int_equal(records_use(r, "ada").jobs, 2);
+    assert_int_equal(records_use(r, "account:physics").running, 1);
+    assert_int_equal(records_use(r, "account:chem").running, 0);
+    assert_int_equal(records_use(r, "qos:low").gpus, 2);
+    assert_int_equal(records_use(r, "partition:gpu").jobs, 1);
+    assert_int_equal(records_use(r, "partition:ml").jobs, 0);
+    records_set_there(r, records_get(r, 1), &chem);
+    assert_int_equal(records_use(r, "account:physics").jobs, 0);
+    assert_int_equal(records_use(r, "account:chem").jobs, 2);
+    record_extra_json(records_get(r, 1), "", &extra);
+    records_get(r, 2)->there = physics;
+    record_read_extra(records_get(r, 2), extra.text);
+    assert_string_equal(records_get(r, 2)->there.names[JOB_GROUP_ACCOUNT], "chem");
+    assert_string_equal(records_get(r, 2)->there.names[JOB_GROUP_QOS], "");
+    records_drop(r, records_get(r, 1));
+    assert_int_equal(records_use(r, "account:chem").jobs, 1);
+    str_fini(&extra);
+    records_destroy(r);
+}
+
 static void use_counts_what_has_devices(void **state)
 {
     struct records *r = records_create();
@@ -269,6 +300,7 @@ int main(void)
         cmocka_unit_test(verdicts_actions_and_sources_have_names),
         cmocka_unit_test(records_stay_in_order_when_an_old_job_comes_back),
         cmocka_unit_test(records_count_what_waits_and_what_has_devices),
+        cmocka_unit_test(use_is_counted_by_what_jobs_belong_to),
         cmocka_unit_test(use_counts_what_has_devices),
         cmocka_unit_test(the_defaults_are_what_the_document_says),
         cmocka_unit_test(rounds_are_planned_on_a_thread_and_come_back),

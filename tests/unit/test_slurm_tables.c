@@ -78,6 +78,11 @@ static void on_event(void *ctx, const struct engine_event *e)
         str_addf(&lab->told, "node %d %s\n", e->node,
                  e->kind == ENGINE_NODE_DRAINED ? "drained" : "undrained");
         break;
+    case ENGINE_JOB_BELONGS:
+        str_addf(&lab->told, "belongs %llu %s/%s/%s\n", job,
+                 e->there->names[JOB_GROUP_ACCOUNT], e->there->names[JOB_GROUP_QOS],
+                 e->there->names[JOB_GROUP_PARTITION]);
+        break;
     case ENGINE_JOB_BOUND: /* see test_slurm_access.c */
         break;
     default:
@@ -329,6 +334,27 @@ static void an_adopted_job_is_not_found_again(void **state)
     lab_destroy(lab);
 }
 
+/* Also after a restart, when it changed meanwhile. */
+static void what_a_job_belongs_to_is_told_when_it_changes(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+    struct job job = {.id = 41};
+    struct job_groups there = {{"physics", "low", "gpu"}};
+    struct engine_job known = {.job = &job, .ref = "7@100+0", .there = &there};
+    const char *chem = JOB("7", "pending", "100", "0", ",\"account\":\"chem\"");
+
+    (void)state;
+    slurm_job_table_adopt(lab->jobs, &known);
+    show(lab, JOB("7", "pending", "100", "0",
+                  ",\"account\":\"physics\",\"qos\":\"low\",\"partition\":\"gpu\""));
+    told(lab, "");
+    show(lab, chem);
+    told(lab, "belongs 41 chem//\n");
+    show(lab, chem);
+    told(lab, "");
+    lab_destroy(lab);
+}
+
 static void jobs_without_gpus_are_nobodys_business(void **state)
 {
     struct lab *lab = lab_create(NULL);
@@ -514,6 +540,7 @@ int main(void)
         cmocka_unit_test(elements_that_vanish_while_they_wait_were_cancelled),
         cmocka_unit_test(what_the_daemon_knows_to_have_ended_is_passed_over),
         cmocka_unit_test(an_adopted_job_is_not_found_again),
+        cmocka_unit_test(what_a_job_belongs_to_is_told_when_it_changes),
         cmocka_unit_test(jobs_without_gpus_are_nobodys_business),
         cmocka_unit_test(gangs_and_wishes_by_job_and_task_are_counted),
         cmocka_unit_test(nodes_come_sleep_drain_and_go),

@@ -13,8 +13,9 @@ static const struct user_quota none = {.max_jobs = -1, .max_running = -1, .max_g
 
 static void own_quota_goes_before_default_and_config(void **state)
 {
-    const struct user_quota quotas[] = {{"ada", 1, -1, -1}, {"default", 2, 20, -1}};
-    const struct user_quota config = {"", 3, -1, 30};
+    const struct user_quota quotas[] = {{"ada", 1, -1, -1, false},
+                                        {"default", 2, 20, -1, false}};
+    const struct user_quota config = {"", 3, -1, 30, false};
     struct user_quota q;
 
     (void)state;
@@ -33,7 +34,7 @@ static void own_quota_goes_before_default_and_config(void **state)
 
 static void one_more_comes_in_below_the_limit(void **state)
 {
-    struct user_quota q = {"ada", 2, -1, -1};
+    struct user_quota q = {"ada", 2, -1, -1, false};
     struct user_quota_ask ask = {.quotas = &q,
                                  .count = 1,
                                  .otherwise = none,
@@ -71,7 +72,7 @@ static void nobody_comes_into_a_full_daemon(void **state)
 
 static void what_runs_counts_before_what_waits(void **state)
 {
-    const struct user_quota quotas[] = {{"ada", -1, 2, -1}};
+    const struct user_quota quotas[] = {{"ada", -1, 2, -1, false}};
     struct user_quota_job jobs[] = {
         {.devices = 1}, {.devices = 1}, {.devices = 1, .runs = true}};
 
@@ -84,7 +85,7 @@ static void what_runs_counts_before_what_waits(void **state)
 
 static void a_job_too_large_for_the_rest_lets_smaller_ones_pass(void **state)
 {
-    const struct user_quota quotas[] = {{"ada", -1, -1, 4}};
+    const struct user_quota quotas[] = {{"ada", -1, -1, 4, false}};
     struct user_quota_job jobs[] = {
         {.devices = 2, .runs = true}, {.devices = 4}, {.devices = 2}, {.devices = 1}};
 
@@ -97,7 +98,7 @@ static void a_job_too_large_for_the_rest_lets_smaller_ones_pass(void **state)
 
 static void users_do_not_count_for_each_other(void **state)
 {
-    const struct user_quota quotas[] = {{"ada", -1, 1, -1}, none};
+    const struct user_quota quotas[] = {{"ada", -1, 1, -1, false}, none};
     struct user_quota_job jobs[] = {
         {.user = 1, .devices = 8, .runs = true},
         {.user = 0, .devices = 1},
@@ -114,7 +115,7 @@ static void users_do_not_count_for_each_other(void **state)
 
 static void who_is_held_back_is_decided_anew_each_round(void **state)
 {
-    struct user_quota quotas[] = {{"ada", -1, 0, -1}};
+    struct user_quota quotas[] = {{"ada", -1, 0, -1, false}};
     struct user_quota_job job = {.devices = 1};
 
     (void)state;
@@ -146,6 +147,99 @@ static void a_quota_of_nothing_is_one(void **state)
     assert_false(job.held_back);
 }
 
+/* A job is bounded by all it belongs to; what holds it back is told. */
+static void an_account_and_a_partition_bound_jobs_too(void **state)
+{
+    const struct user_quota quotas[] = {
+        none, {"account:physics", -1, 2, -1, false}, {"partition:gpu", -1, -1, 3, false}};
+    struct user_quota_job jobs[] = {
+        {.devices = 1, .runs = true, .group_count = 1, .groups = {1}},
+        {.devices = 1, .group_count = 2, .groups = {1, 2}},
+        {.devices = 1, .group_count = 2, .groups = {1, 2}}, /* a third of the account */
+        {.devices = 2, .group_count = 1, .groups = {2}},
+        {.devices = 1, .group_count = 1, .groups = {2}}, /* a fourth of its GPUs */
+        {.devices = 8},
+    };
+    char text[120];
+
+    (void)state;
+    user_quota_hold_back(quotas, 3, jobs, 6);
+    assert_false(jobs[1].held_back);
+    assert_true(jobs[2].held_back && jobs[2].by == 1 && !jobs[2].too_many);
+    assert_false(jobs[3].held_back);
+    assert_true(jobs[4].held_back && jobs[4].by == 2);
+    assert_false(jobs[5].held_back);
+    user_quota_say(text, sizeof(text), &quotas[1], false);
+    assert_string_equal(text, "account physics has as much running as allowed");
+    user_quota_say(text, sizeof(text), &quotas[0], false);
+    assert_string_equal(text, " has as much running as allowed");
+}
+
+/* Nobody could refuse them, so those beyond the number wait until others have ended. */
+static void jobs_that_another_scheduler_took_wait_beyond_their_number(void **state)
+{
+    const struct user_quota quotas[] = {none, {"qos:low", 2, -1, -1, false}};
+    struct user_quota_job jobs[] = {
+        {.devices = 1, .unasked = true, .group_count = 1, .groups = {1}},
+        {.devices = 1, .unasked = true, .group_count = 1, .groups = {1}},
+        {.devices = 1, .unasked = true, .group_count = 1, .groups = {1}, .runs = true},
+        {.devices = 1, .group_count = 1, .groups = {1}}, /* it was asked about */
+    };
+    char text[120];
+
+    (void)state;
+    user_quota_hold_back(quotas, 2, jobs, 4);
+    assert_false(jobs[0].held_back);
+    assert_true(jobs[1].held_back && jobs[1].too_many && jobs[1].by == 1);
+    assert_false(jobs[3].held_back);
+    user_quota_say(text, sizeof(text), &quotas[1], true);
+    assert_string_equal(text, "QOS low may have 2 jobs waiting or running and has them");
+}
+
+static void a_submission_is_held_against_all_its_quotas(void **state)
+{
+    const struct user_quota quotas[] = {{"default", 5, -1, -1, false},
+                                        {"account:physics", 2, -1, -1, false}};
+    struct user_quota_ask ask = {.quotas = quotas,
+                                 .count = 2,
+                                 .otherwise = none,
+                                 .user = "ada",
+                                 .jobs = 4,
+                                 .group_count = 2,
+                                 .groups = {{"account:physics", 1}, {"qos:low", 99}},
+                                 .most = 100};
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(user_quota_admit(&ask, &err), 0); /* default is of users alone */
+    ask.groups[0].jobs = 2;
+    assert_int_equal(user_quota_admit(&ask, &err), -1);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_string_equal(
+        err.text, "account physics may have 2 jobs waiting or running and has them");
+    ask.jobs = 5;
+    assert_int_equal(user_quota_admit(&ask, &err), -1);
+    assert_string_equal(err.text, "ada may have 5 jobs waiting or running and has them");
+}
+
+static void groups_have_keys_that_no_user_has(void **state)
+{
+    const struct job_groups groups = {{"physics", "", "gpu,ml"}};
+    char key[JOB_GROUP_KEY_SIZE];
+    const char *name;
+
+    (void)state;
+    assert_true(job_groups_key(&groups, JOB_GROUP_ACCOUNT, key));
+    assert_string_equal(key, "account:physics");
+    assert_int_equal(job_group_of(key, &name), JOB_GROUP_ACCOUNT);
+    assert_string_equal(name, "physics");
+    assert_false(job_groups_key(&groups, JOB_GROUP_QOS, key));
+    assert_true(job_groups_key(&groups, JOB_GROUP_PARTITION, key));
+    assert_string_equal(key, "partition:gpu"); /* of several the first */
+    assert_int_equal(job_group_of("accountant", &name), JOB_GROUPS);
+    assert_string_equal(name, "accountant");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +251,10 @@ int main(void)
         cmocka_unit_test(users_do_not_count_for_each_other),
         cmocka_unit_test(who_is_held_back_is_decided_anew_each_round),
         cmocka_unit_test(a_quota_of_nothing_is_one),
+        cmocka_unit_test(an_account_and_a_partition_bound_jobs_too),
+        cmocka_unit_test(jobs_that_another_scheduler_took_wait_beyond_their_number),
+        cmocka_unit_test(a_submission_is_held_against_all_its_quotas),
+        cmocka_unit_test(groups_have_keys_that_no_user_has),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,7 @@ int slurm_control_enter(struct slurm_control *c, const struct engine_job *job,
         return err_set(err, ERR_INVALID, "it has devices already");
     j = add(c, job->job->id);
     j->who = slurm_ours_who(job->uid, slurm_submit_name(job));
+    j->belongs = slurm_groups_hash(job->there);
     slurm_ours_digest(c, j->job, digest);
     slurm_ours_tail(digest, j->tail);
     j->judge_from = c->looks > 0 ? 0 : 1;
@@ -249,6 +250,7 @@ int slurm_control_adopt(struct slurm_control *c, const struct engine_job *job,
     if (!j)
         j = add(c, job->job->id);
     j->who = slurm_ours_who(job->uid, slurm_submit_name(job));
+    j->belongs = slurm_groups_hash(job->there);
     memcpy(j->tail, tail, sizeof(tail));
     slurm_ours_digest(c, j->job, digest);
     if (!j->submit && strcmp(tail, digest + SLURM_DIGEST_SIZE - SLURM_TAIL_SIZE) == 0)
@@ -274,7 +276,7 @@ static bool is_managed(const struct slurm_control *c, const char *partition)
 }
 
 static void note(const struct slurm_control *c, struct slurm_ours *j,
-                 const struct slurm_job_row *row)
+                 const struct slurm_job_row *row, double now_s)
 {
     struct slurm_shown *s = &j->shown;
 
@@ -307,6 +309,7 @@ static void note(const struct slurm_control *c, struct slurm_ours *j,
     j->restarts = row->restarts;
     j->gone_s = j->blind_s = 0;
     j->looked_up = false;
+    slurm_job_tell_groups(&c->sink, row, j->job, now_s, &j->belongs);
 }
 
 void slurm_ours_lose(struct slurm_ours *j)
@@ -352,7 +355,8 @@ static void take_in(struct slurm_control *c, const struct slurm_job_row *row,
     slurm_ours_name(c, j, row->id);
     j->stage = STAGE_HELD;
     j->told_depends = row->depends;
-    note(c, j, row);
+    j->belongs = slurm_groups_hash(&found.there);
+    note(c, j, row, now_s);
 }
 
 /* One that we handed in, by the number in its digest. */
@@ -385,13 +389,14 @@ static uint64_t ended_before(const struct slurm_control *c,
 
 /* The end of it is in our store: slurmctld forgot that, or that it ever ran. */
 static void cancel_again(struct slurm_control *c, uint64_t job,
-                         const struct slurm_job_row *row, const char *digest)
+                         const struct slurm_job_row *row, const char *digest,
+                         double now_s)
 {
     struct slurm_ours *j = add(c, job);
 
     slurm_ours_tail(digest, j->tail);
     slurm_ours_name(c, j, row->id);
-    note(c, j, row);
+    note(c, j, row, now_s);
     j->stage = STAGE_LEAVING;
     j->wish = WISH_CANCEL;
 }
@@ -422,13 +427,13 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
     j = handed_in(c, digest, &ours);
     if (j && !j->id[0]) { /* the answer to our order has not come, or never will */
         slurm_ours_name(c, j, row->id);
-        note(c, j, row);
+        note(c, j, row, now_s);
         return true;
     }
     if (!j && !slurm_job_table_watches(c->watched, row->id))
         job = ended_before(c, row, digest, ours);
     if (job > 0 && !find_job(c, job)) {
-        cancel_again(c, job, row, digest);
+        cancel_again(c, job, row, digest, now_s);
         return true;
     }
     if (row->stands != SLURM_JOB_WAITS || !row->held ||
@@ -471,7 +476,7 @@ bool slurm_control_take(void *control, const struct slurm_job_row *row, double n
         slurm_ours_lose(j);
         return false;
     }
-    note(c, j, row);
+    note(c, j, row, now_s);
     return true;
 }
 

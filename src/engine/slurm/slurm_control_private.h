@@ -60,9 +60,11 @@ struct slurm_ours {
     char id[SLURM_ID_SIZE];     /* "": not known */
     char tail[SLURM_TAIL_SIZE]; /* of its digest */
     uint64_t who;               /* its user and what they call it, as a hash */
-    double submit_s; /* when it was handed in under this id, as shown last; 0: never */
-    int restarts;    /* likewise */
-    char *submit;    /* members of the order that hands it in; NULL: a user did */
+    uint64_t belongs; /* its account, QOS and partition as the daemon knows them,
+                         likewise */
+    double submit_s;  /* when it was handed in under this id, as shown last; 0: never */
+    int restarts;     /* likewise */
+    char *submit;     /* members of the order that hands it in; NULL: a user did */
     enum slurm_stage stage;
     enum slurm_wish wish, under_way;
     int attempt; /* the daemon has told to start, */

@@ -2,6 +2,9 @@
  */
 #include "engine/slurm/slurm_found.h"
 
+#include "base/hash.h"
+#include "base/rng.h"
+#include "base/str.h"
 #include "engine/slurm/slurm_access.h"
 #include "engine/slurm/slurm_mark.h"
 #include "engine/slurm/slurm_node_table.h"
@@ -43,6 +46,43 @@ int slurm_job_wanted(const struct slurm_job_row *row)
     return count > 0 ? count : 1; /* shards are parts of one */
 }
 
+struct job_groups slurm_job_groups(const struct slurm_job_row *row)
+{
+    const char *const names[JOB_GROUPS] = {[JOB_GROUP_ACCOUNT] = row->account,
+                                           [JOB_GROUP_QOS] = row->qos,
+                                           [JOB_GROUP_PARTITION] = row->partition};
+    struct job_groups groups = {0};
+
+    for (int i = 0; i < JOB_GROUPS; i++)
+        str_copy(groups.names[i], sizeof(groups.names[i]), names[i] ? names[i] : "");
+    return groups;
+}
+
+uint64_t slurm_groups_hash(const struct job_groups *groups)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < JOB_GROUPS; i++)
+        hash = rng_mix(hash, hash_text(groups ? groups->names[i] : ""));
+    return hash;
+}
+
+void slurm_job_tell_groups(const struct engine_sink *sink,
+                           const struct slurm_job_row *row, uint64_t job, double now_s,
+                           uint64_t *told)
+{
+    struct job_groups groups = slurm_job_groups(row);
+    uint64_t hash = slurm_groups_hash(&groups);
+
+    if (hash == *told)
+        return;
+    *told = hash;
+    sink->event(sink->ctx, &(struct engine_event){.kind = ENGINE_JOB_BELONGS,
+                                                  .at_s = now_s,
+                                                  .job = job,
+                                                  .there = &groups});
+}
+
 struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
                                     const struct slurm_job_row *row, const char *ref)
 {
@@ -56,9 +96,7 @@ struct engine_found slurm_job_found(const struct slurm_node_table *nodes,
         .uid = row->uid,
         .gid = row->gid,
         .name = row->name,
-        .partition = row->partition,
-        .account = row->account,
-        .qos = row->qos,
+        .there = slurm_job_groups(row),
         .command = row->command,
         .directory = row->directory,
         .asked = slurm_mark_request(row->admin_comment),

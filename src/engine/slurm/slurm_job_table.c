@@ -38,8 +38,9 @@ struct slurm_job_entry {
     enum job_told told;
     bool held;
     bool seen;
-    bool counted; /* what jobstats wrote was told */
-    int group;    /* and limit, as they were told; -1: not yet */
+    bool counted;     /* what jobstats wrote was told */
+    uint64_t belongs; /* as in struct slurm_ours */
+    int group;        /* and limit, as they were told; -1: not yet */
     double limit_s;
     double gone_s; /* since when Slurm does not show it; 0: it does */
 };
@@ -145,6 +146,7 @@ void slurm_job_table_adopt(struct slurm_job_table *t, const struct engine_job *j
     e->submit_s = submit_s;
     e->restarts = restarts;
     e->told = job->device_count > 0 ? TOLD_RUNS : TOLD_WAITS;
+    e->belongs = slurm_groups_hash(job->there);
     e->start_s = 0; /* whichever it is */
     e->group = -1;
 }
@@ -318,6 +320,13 @@ static void finish(struct slurm_job_table *t, struct slurm_job_entry *e,
                text);
 }
 
+static uint64_t groups_hash(const struct slurm_job_row *row)
+{
+    struct job_groups groups = slurm_job_groups(row);
+
+    return slurm_groups_hash(&groups);
+}
+
 static struct slurm_job_entry *know(struct slurm_job_table *t,
                                     const struct slurm_job_row *row, double now_s)
 {
@@ -335,6 +344,7 @@ static struct slurm_job_entry *know(struct slurm_job_table *t,
     e->job = job;
     e->told = job ? TOLD_WAITS : TOLD_ENDED;
     e->held = row->held;
+    e->belongs = groups_hash(row);
     e->group = slurm_access_group(slurm_node_table_access(t->nodes), row);
     e->limit_s = slurm_access_limit_s(slurm_node_table_access(t->nodes), row);
     return e;
@@ -375,6 +385,7 @@ static void follow(struct slurm_job_table *t, struct slurm_job_entry *e,
     e->restarts = row->restarts;
     e->held = row->held;
     tell_bound(t, e, row, now_s);
+    slurm_job_tell_groups(&t->sink, row, e->job, now_s, &e->belongs);
     if (row->stands == SLURM_JOB_WAITS && e->told == TOLD_RUNS)
         queue_again(t, e, now_s);
     else if (row->stands == SLURM_JOB_RUNS)
@@ -409,6 +420,7 @@ void slurm_job_table_watch(struct slurm_job_table *t, uint64_t job,
     e->held = row->held;
     e->start_s = 0;
     e->group = -1;
+    e->belongs = groups_hash(row); /* this row does not say, the next one does */
     slurm_other_jobs_take(t->others, row);
     follow(t, e, row, now_s);
 }

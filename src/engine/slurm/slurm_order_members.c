@@ -104,9 +104,13 @@ char *slurm_submit_members(const struct slurm_control *c, const struct engine_jo
     struct str text = {0}, script = {0}, mark = {0};
     char partition[SLURM_NAME_SIZE] = "";
     const char *list = c->partitions;
+    const struct job_groups *there = job->there;
     struct json_out out;
 
-    str_next_word(&list, partition, sizeof(partition));
+    if (there && there->names[JOB_GROUP_PARTITION][0])
+        str_copy(partition, sizeof(partition), there->names[JOB_GROUP_PARTITION]);
+    else
+        str_next_word(&list, partition, sizeof(partition));
     str_add(&script, "#!/bin/sh\nexec");
     if (c->probe) {
         add_quoted(&script, c->probe);
@@ -122,6 +126,9 @@ char *slurm_submit_members(const struct slurm_control *c, const struct engine_jo
     json_out_key_int(&out, "gid", job->gid);
     json_out_key_string(&out, "name", slurm_submit_name(job));
     json_out_key_string(&out, "partition", partition);
+    for (int i = JOB_GROUP_ACCOUNT; there && i <= JOB_GROUP_QOS; i++)
+        if (there->names[i][0])
+            json_out_key_string(&out, job_group_kinds[i], there->names[i]);
     json_out_key_string(&out, "directory", job->directory);
     if (job->output)
         json_out_key_string(&out, "output", job->output);
