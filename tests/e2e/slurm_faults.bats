@@ -134,6 +134,30 @@ END
     within 150 is_online
 }
 
+@test "a helper on a socket that takes nobody does not stop the daemon" {
+    local pid
+    # Its line is full: one more would wait until somebody is taken.
+    python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen(0)
+waiting = socket.socket(socket.AF_UNIX)
+waiting.connect(sys.argv[1])
+open(sys.argv[1] + ".full", "w")
+time.sleep(40)' "$CORGID_DIR/full" 3>&- &
+    pid=$!
+    within 50 test -e "$CORGID_DIR/full.full"
+    sed -i "s|helper: [^}]*|helper: 'unix:$CORGID_DIR/full'|" "$CORGID_DIR/c.yaml"
+    corgid_start
+    within 50 offline_because "no helper listens at"
+    for _ in $(seq 20); do
+        [ "$(api_status GET /v1/summary '' --max-time 1)" = 200 ]
+        sleep 0.05
+    done
+    kill "$pid"
+}
+
 @test "rows that make no sense are left out, and hurt nobody" {
     fake_helper << 'END'
 odd = [None, 7, [], {}, {"id": 1}, {"id": "1" * 500, "state": "running", "user": "a", "submit_s": 1},

@@ -332,7 +332,8 @@ static int connect_socket(struct helper_link *l, struct err *err)
 
     if (!str_copy(address.sun_path, sizeof(address.sun_path), path))
         return err_set(err, ERR_INVALID, "%s is too long for a Unix socket", path);
-    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    /* A helper that takes nobody lets its line fill up: then this must not wait. */
+    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd >= 0 && connect(l->fd, (struct sockaddr *)&address, sizeof(address)) == 0)
         return 0;
     err_sys(err, "no helper listens at %s", path);
