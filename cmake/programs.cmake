@@ -46,6 +46,12 @@ if(SLURM_INCLUDE AND SLURM_LIBRARY)
     set_target_properties(job_submit_corgi PROPERTIES PREFIX ""
         LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/job_submit_corgi/exported.map
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+    install(CODE "
+        set(CORGI_BIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+        configure_file(${CMAKE_SOURCE_DIR}/packaging/corgi-engine-slurm.service.in
+                       ${CMAKE_BINARY_DIR}/corgi-engine-slurm.service @ONLY)
+        file(INSTALL ${CMAKE_BINARY_DIR}/corgi-engine-slurm.service
+             DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")")
     # Where Debian's Slurm looks; others name the folder in PluginDir.
     install(TARGETS job_submit_corgi
         LIBRARY DESTINATION lib/${CMAKE_LIBRARY_ARCHITECTURE}/slurm-wlm)

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/poller.h"
-#include "base/thread.h"
-#include "corgi-engine-slurm/helper_requests.h"
+#include "corgi-engine-slurm/helper_socket.h"
+#include "corgi-engine-slurm/helper_workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define WORKERS    4
 #define CLIENTS    8
 #define LINE_BYTES ((size_t)1 << 20) /* of a request */
 #define OUT_BYTES                                                                        \
@@ -47,98 +43,17 @@ struct helper_client {
     bool gone;
 };
 
-struct helper_task {
-    uint64_t client;
-    double id;
-    const struct helper_request *what;
-    double deadline_s, most;
-    bool late, done;
-    time_t since;
-    int rc; /* of the worker: 1 unchanged */
-    struct table_rows rows;
-    struct str members; /* of the answer, with a comma before the first */
-    struct str request; /* of an order: as it came */
-    struct err err;
-};
-
 struct helper_server {
     struct helper_options options;
-    int poller, listening, woken;
+    int poller, woken;
+    struct helper_socket socket;
     struct poller_watch accepting, waking;
     vec_of(struct helper_client *) clients;
     vec_of(struct helper_task *) tasks; /* that are not answered and freed yet */
     uint64_t clients_seen;
     bool ended;
-    pthread_t workers[WORKERS];
-    pthread_mutex_t lock; /* guards the next three, and done of tasks */
-    pthread_cond_t more;
-    vec_of(struct helper_task *) queue;
-    bool ending;
+    struct helper_workers *workers;
 };
-
-/* ---- workers ----------------------------------------------------------------------- */
-
-static int carry_out(const struct helper_task *t, struct json_out *out, struct err *err)
-{
-    struct json_doc *doc;
-    int rc;
-
-    if (json_doc_parse(&doc, t->request.text, t->request.length, "request", err) < 0)
-        return -1;
-    rc = t->what->order(json_doc_root(doc), out, err);
-    json_doc_destroy(doc);
-    return rc;
-}
-
-static void work_on(struct helper_task *t)
-{
-    struct json_out out;
-
-    if (t->what->load) {
-        t->rc = t->what->load(&t->rows, &t->since, &t->err);
-        return;
-    }
-    json_out_init(&out, &t->members, false);
-    json_out_begin_object(&out);
-    t->rc = t->what->order ? carry_out(t, &out, &t->err) : t->what->run(&out, &t->err);
-    json_out_end(&out);
-}
-
-static void *worker(void *ctx)
-{
-    struct helper_server *s = ctx;
-    const uint64_t one = 1;
-
-    pthread_mutex_lock(&s->lock);
-    for (;;) {
-        struct helper_task *t;
-
-        while (s->queue.count == 0 && !s->ending)
-            pthread_cond_wait(&s->more, &s->lock);
-        if (s->ending)
-            break;
-        t = s->queue.items[0];
-        s->queue.count--;
-        memmove(s->queue.items, s->queue.items + 1, s->queue.count * sizeof(t));
-        pthread_mutex_unlock(&s->lock);
-        work_on(t);
-        pthread_mutex_lock(&s->lock);
-        t->done = true;
-        while (write(s->woken, &one, sizeof(one)) < 0 && errno == EINTR)
-            continue;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return NULL;
-}
-
-static void enqueue(struct helper_server *s, struct helper_task *t)
-{
-    vec_push(&s->tasks, t);
-    pthread_mutex_lock(&s->lock);
-    vec_push(&s->queue, t);
-    pthread_cond_signal(&s->more);
-    pthread_mutex_unlock(&s->lock);
-}
 
 /* ---- answers ----------------------------------------------------------------------- */
 
@@ -260,14 +175,6 @@ static struct helper_client *client_of(const struct helper_server *s,
     return NULL;
 }
 
-static void free_task(struct helper_task *t)
-{
-    rows_fini(&t->rows);
-    str_fini(&t->members);
-    str_fini(&t->request);
-    free(t);
-}
-
 /* Answer what is done, and what has waited too long; returns until when to wait. */
 static double settle(struct helper_server *s)
 {
@@ -277,11 +184,8 @@ static double settle(struct helper_server *s)
     for (size_t i = 0; i < s->tasks.count; i++) {
         struct helper_task *t = s->tasks.items[i];
         struct helper_client *c = client_of(s, t);
-        bool done;
+        bool done = helper_workers_done(s->workers, t);
 
-        pthread_mutex_lock(&s->lock);
-        done = t->done;
-        pthread_mutex_unlock(&s->lock);
         if (!done && !t->late && t->deadline_s <= now_s) {
             t->late = true;
             if (c)
@@ -295,7 +199,7 @@ static double settle(struct helper_server *s)
                 c->loading[t->what->table] = false;
         }
         if (done) {
-            free_task(t);
+            helper_task_destroy(t);
         } else {
             s->tasks.items[kept++] = t;
             if (!t->late)
@@ -361,7 +265,7 @@ static void take_request(struct helper_client *c, const struct json_value *reque
     t->most = fmin(fmax(json_member_number(request, "most", ROWS_MOST), 1), 1e5);
     if (what->load && changed_rows_waiting(c->tables[what->table])) {
         answer_table(c, what->table, id, t->most); /* the rest of what is known */
-        free_task(t);
+        helper_task_destroy(t);
         return;
     }
     if (what->load) {
@@ -373,7 +277,8 @@ static void take_request(struct helper_client *c, const struct json_value *reque
         json_value_write(request, &copy);
     }
     c->tasks++;
-    enqueue(c->server, t);
+    vec_push(&c->server->tasks, t);
+    helper_workers_add(c->server->workers, t);
 }
 
 static void take_line(struct helper_client *c, const char *text, size_t length)
@@ -474,25 +379,15 @@ static void sweep_clients(struct helper_server *s)
     s->clients.count = kept;
 }
 
-/* Only root and the user this runs as may speak to it: what it may do, they may. */
-static bool may_connect(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == 0 || peer.uid == geteuid());
-}
-
 static void connecting(void *ctx, uint32_t events)
 {
     struct helper_server *s = ctx;
-    int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC);
+    int fd = helper_socket_accept(&s->socket);
 
     (void)events;
     if (fd < 0)
         return;
-    if (s->clients.count >= CLIENTS || !may_connect(fd)) {
+    if (s->clients.count >= CLIENTS) {
         log_warn("client_refused");
         close(fd);
         return;
@@ -500,24 +395,13 @@ static void connecting(void *ctx, uint32_t events)
     add_client(s, fd, fd);
 }
 
-static int listen_at(struct helper_server *s, const char *path, struct err *err)
+static int listen_at(struct helper_server *s, struct err *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    mode_t mask;
-    int rc;
-
-    if (strlen(path) >= sizeof(address.sun_path))
-        return err_set(err, ERR_INVALID, "%s is too long for a Unix socket", path);
-    strcpy(address.sun_path, path);
-    s->listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    unlink(path);
-    mask = umask(0077);
-    rc = bind(s->listening, (struct sockaddr *)&address, sizeof(address));
-    umask(mask);
-    if (rc < 0 || listen(s->listening, CLIENTS) < 0)
-        return err_sys(err, "cannot listen at %s", path);
+    if (helper_socket_listen(&s->socket, s->options.socket, s->options.allow, CLIENTS,
+                             err) < 0)
+        return -1;
     s->accepting = (struct poller_watch){.fd = -1, .ready = connecting, .ctx = s};
-    poller_set(s->poller, &s->accepting, s->listening, EPOLLIN);
+    poller_set(s->poller, &s->accepting, s->socket.fd, EPOLLIN);
     return 0;
 }
 
@@ -551,7 +435,7 @@ static void send_the_rest(struct helper_server *s)
 
 int helper_server_run(const struct helper_options *options, struct err *err)
 {
-    struct helper_server s = {.options = *options, .listening = -1};
+    struct helper_server s = {.options = *options};
 
     signal(SIGPIPE, SIG_IGN);
     slurm_source_prepare();
@@ -561,15 +445,12 @@ int helper_server_run(const struct helper_options *options, struct err *err)
         return err_sys(err, "cannot make a descriptor to wait on");
     s.waking = (struct poller_watch){.fd = -1, .ready = woken, .ctx = &s};
     poller_set(s.poller, &s.waking, s.woken, EPOLLIN);
-    if (options->socket && listen_at(&s, options->socket, err) < 0)
+    if (helper_workers_start(&s.workers, s.woken, err) < 0)
+        return -1;
+    if (options->socket && listen_at(&s, err) < 0)
         return -1;
     if (!options->socket)
         add_client(&s, STDIN_FILENO, STDOUT_FILENO);
-    pthread_mutex_init(&s.lock, NULL);
-    thread_cond_init(&s.more);
-    for (int i = 0; i < WORKERS; i++)
-        if (thread_start(&s.workers[i], worker, &s) != 0)
-            return err_set(err, ERR_SYSTEM, "cannot start a thread");
     while (!s.ended) {
         double next_s = settle(&s);
 

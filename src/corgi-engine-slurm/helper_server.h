@@ -13,6 +13,8 @@
 struct helper_options {
     bool read_only;
     const char *socket; /* listen there; NULL: one client, at standard input and output */
+    const char
+        *allow; /* who may connect there beside root and our own user; NULL: nobody */
 };
 
 /* Until standard input ends, or for ever on a socket. */

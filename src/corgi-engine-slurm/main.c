@@ -12,6 +12,8 @@ static const struct option_spec options[] = {
     OPT(struct helper_args, helper.socket, STRING, "socket", 's', "FILE",
         "listen on this Unix socket for root and the user it runs as; without it one "
         "client is served at standard input and output"),
+    OPT(struct helper_args, helper.allow, STRING, "allow", 'a', "USER",
+        "with --socket: this user may connect too, as the one corgid runs as"),
     {0},
 };
 
@@ -20,6 +22,8 @@ static int run(struct command_call *call)
     const struct helper_args *args = call->args;
     struct err err = {0};
 
+    if (args->helper.allow && !args->helper.socket)
+        return command_wrong_use(call, "--allow needs --socket FILE");
     return helper_server_run(&args->helper, &err) < 0 ? command_failed(call, &err) : 0;
 }
 

@@ -82,9 +82,11 @@ completed() {
     install_into "$root" --prefix /usr
     # As it would be installed, with programs that are there.
     mkdir -p "$BATS_TEST_TMPDIR/units"
-    sed "s|/usr/bin/corgid|$CORGI_BIN/corgid|" "$unit" > "$BATS_TEST_TMPDIR/units/corgid.service"
-    run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR/units/corgid.service"
-    echo "$output"
-    # Lines about other units of the machine are not ours.
-    [ -z "$(grep -i corgid <<< "$output" || true)" ]
+    for file in "$(dirname "$unit")"/corgi*.service; do
+        sed "s|/usr/bin/corgi|$CORGI_BIN/corgi|" "$file" > "$BATS_TEST_TMPDIR/units/${file##*/}"
+        run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR/units/${file##*/}"
+        echo "$output"
+        # Lines about other units of the machine are not ours.
+        [ -z "$(grep -i corgi <<< "$output" || true)" ]
+    done
 }

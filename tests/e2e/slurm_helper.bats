@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 
 load ../support/slurm.bash
+load ../support/corgid.bash
 
 setup_file() {
     slurm_needed
@@ -16,6 +17,11 @@ teardown_file() {
 
 setup() {
     slurm_needed
+    CORGID_DIR=
+}
+
+teardown() {
+    [ -z "${CORGID_DIR:-}" ] || corgid_clean
 }
 
 # ask FILE-OF-REQUESTS [SECONDS [OPTION...]]: the answers, one a line, in the order of ids
@@ -146,4 +152,37 @@ END
     kill "$pid"
     wait "$pid" || true
     grep -q client_refused "$BATS_TEST_TMPDIR/log"
+}
+
+@test "the unit's helper, as a user of its own, serves a daemon of the user it allows" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can become somebody else"
+    local pid job program words unit=$BATS_TEST_TMPDIR/unit
+    sed "s|@CORGI_BIN@|$CORGI_BIN|; s|^User=slurm|User=daemon|" "$BATS_TEST_DIRNAME/../../packaging/corgi-engine-slurm.service.in" > "$unit"
+    read -r program words <<< "$(sed -n 's/^ExecStart=//p' "$unit" | sed "s|/run/corgi-slurm/|$SLURM_LAB/run/|; s|--allow corgi|--allow games|")"
+    [[ "$program" = "$CORGI_BIN/corgi-engine-slurm" && "$words" == "--read-only --socket "*" --allow games" ]]
+    local sandbox=(python3 "$BATS_TEST_DIRNAME/../support/sandbox.py" "$unit")
+    "${sandbox[@]}" true || sandbox=(setpriv --reuid=daemon --regid=daemon --clear-groups)
+    chmod 1777 "$SLURM_LAB/run"
+    # shellcheck disable=SC2086 # words
+    "${sandbox[@]}" "$program" $words 2> "$BATS_TEST_TMPDIR/log" 3>&- &
+    pid=$!
+    within 100 test -S "$SLURM_LAB/run/helper"
+    advisor_folder "helper: 'unix:$SLURM_LAB/run/helper'"
+    chmod 777 "$CORGID_DIR"
+    setpriv --reuid=games --regid=games --clear-groups "$CORGI_BIN/corgid" --config "$CORGID_DIR/c.yaml" 2>> "$CORGID_DIR/log" 3>&- &
+    # shellcheck disable=SC2034 # corgid_clean ends it
+    CORGID_PID=$!
+    within 100 test -S "$CORGID_SOCKET"
+    job=$(batch 1 --gres=gpu:1)
+    known() { sqlite3 "$CORGID_DIR/state/corgi.db" "select id from jobs where key = 'found:$job'" | grep -q .; }
+    within 100 known
+    [ "$(api GET /v1/summary | jq '.warnings | length')" = 0 ]
+    # nobody else is heard, and is told why
+    run -1 setpriv --reuid=65534 --regid=65534 --clear-groups "$CORGI_BIN/corgi" slurm check --helper "unix:$SLURM_LAB/run/helper"
+    [[ "$output" == *"hangs up: it speaks with root, with its own user and with whom its --allow names"* ]]
+    kill "$pid"
+    wait "$pid" || true
+    run -1 "$CORGI_BIN/corgi-engine-slurm" --socket "$BATS_TEST_TMPDIR/s" --allow nobody-of-that-name
+    [[ "$output" == *"--allow: there is no user 'nobody-of-that-name'"* ]]
+    run -2 "$CORGI_BIN/corgi-engine-slurm" --allow games
 }

@@ -10,6 +10,7 @@ cannot part: it has to be added here, or to NOT_APPLIED with the reason.
 """
 import ctypes
 import os
+import pwd
 import resource
 import socket
 import struct
@@ -119,6 +120,7 @@ class Sandbox:
         self.lines = lines
         self.filters = []
         self.kept = None
+        self.user = None
 
     def apply(self):
         check(LIBC.unshare(CLONE_NEWNS | CLONE_NEWUTS), "unshare")
@@ -137,6 +139,12 @@ class Sandbox:
         for folder, path in self.empty.items():
             os.rmdir(path) if folder else os.unlink(path)
         if self.kept is not None:
+            self.bound_capabilities()
+        if self.user:  # who has no capabilities then
+            os.setgroups([])
+            os.setresgid(*(self.user.pw_gid,) * 3)
+            os.setresuid(*(self.user.pw_uid,) * 3)
+        elif self.kept is not None:
             self.drop_capabilities()
         for one in self.filters:
             one.load()
@@ -154,13 +162,16 @@ class Sandbox:
     def apply_CapabilityBoundingSet(self, value):
         self.kept = {CAPABILITIES.index(word[4:]) for word in value.split()}
 
-    def drop_capabilities(self):
-        own = 0
+    def apply_User(self, value):
+        self.user = pwd.getpwnam(value)
+
+    def bound_capabilities(self):
         for number in range(len(CAPABILITIES)):
-            if number in self.kept:
-                own |= 1 << number
-            else:
+            if number not in self.kept:
                 LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+
+    def drop_capabilities(self):
+        own = sum(1 << number for number in self.kept)
         header = struct.pack("=Ii", 0x20080522, 0)
         with open("/proc/self/status", encoding="ascii") as status:
             now = next(int(line.split()[1], 16) for line in status if line.startswith("CapPrm"))

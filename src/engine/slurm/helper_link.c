@@ -269,6 +269,22 @@ static void take_lines(struct helper_link *l)
         fail(l, "the helper sends a line without an end");
 }
 
+/* It left before it had said hello. */
+static const char *why_no_word(const struct helper_link *l, char *why, size_t size)
+{
+    if (str_starts(l->helper, unix_prefix))
+        snprintf(why, size,
+                 "the helper at %.150s hangs up: it speaks with root, with its own user "
+                 "and with whom its --allow names",
+                 l->helper + strlen(unix_prefix));
+    else
+        snprintf(why, size,
+                 "the helper does not start: run %.150s by hand to see why; it must be "
+                 "built for this machine's release of Slurm",
+                 l->helper);
+    return why;
+}
+
 static void ready(void *ctx, uint32_t events)
 {
     struct helper_link *l = ctx;
@@ -283,11 +299,7 @@ static void ready(void *ctx, uint32_t events)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {
-        snprintf(why, sizeof(why),
-                 "the helper does not start: run %.150s by hand to see why; it must be "
-                 "built for this machine's release of Slurm",
-                 l->helper);
-        fail(l, l->greeted ? "the helper has gone" : why);
+        fail(l, l->greeted ? "the helper has gone" : why_no_word(l, why, sizeof(why)));
         return;
     }
     str_add_bytes(&l->in, bytes, (size_t)n);
