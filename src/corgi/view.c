@@ -2,6 +2,8 @@
  * make cells, figures and sentences of them; base/table.c prints the cells */
 #include "corgi/view.h"
 
+#include "base/energy_unit.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,13 +201,13 @@ const char *view_plural(char *out, double count, const char *what)
 
 const char *view_joules(char *out, double joules)
 {
+    struct energy_unit unit = energy_unit_of(joules);
+    char name[8];
+
     if (!isfinite(joules))
         return none(out);
-    if (fabs(joules) < 3600)
-        return with_unit(out, joules, " J");
-    if (fabs(joules) < 3.6e6)
-        return with_unit(out, joules / 3600, " Wh");
-    return with_unit(out, joules / 3.6e6, " kWh");
+    snprintf(name, sizeof(name), " %s", unit.name);
+    return with_unit(out, joules / unit.joules, name);
 }
 
 const char *view_watts(char *out, double watts)

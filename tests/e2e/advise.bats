@@ -68,6 +68,28 @@ teardown() {
     run ! grep -q '<script' "$dir/out/report.html"
 }
 
+@test "of a record of seconds figures are told in units that say something, each with its interval" {
+    {
+        echo 'JobID|User|Submit|Start|End|AllocTRES|NNodes|NodeList|State'
+        for i in 1 2 3; do
+            echo "$i|ada|$((1000 + 4 * i))|$((1000 + 4 * i))|$((1003 + 4 * i))|gres/gpu:v100=1,gres/gpu=1|1|g1|COMPLETED"
+        done
+    } > "$dir/sacct.txt"
+    printf 'NODELIST GRES\ng1 gpu:v100:1\n' > "$dir/sinfo.txt"
+    tiny=("$corgi" advise --from-slurm "$dir/sacct.txt" --slurm-nodes "$dir/sinfo.txt" --policy fifo --draws 3 --price 0.3 --co2 380)
+    run "${tiny[@]}"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output != *"0.0 kWh"* && $output != *"0.0 days"* ]]
+    [[ $output == *"energy J"* || $output == *"energy Wh"* ]]
+    [[ $output == *"3 jobs of 0.2 minutes"* ]]
+    # money, CO2, needs and waits have intervals as energy has; none of them is only zeros
+    [[ $(grep '^corgi ' <<< "$output" | grep -o '±' | wc -l) -ge 7 ]]
+    [[ $(grep '^as-it-ran' <<< "$output" | awk '{ print ($4 > 0) + ($6 > 0) }') == 2 ]]
+    [ "$(grep '^ada' <<< "$output" | awk '{ print ($3 > 0) }')" = 1 ]
+    "${tiny[@]}" --json | jq -e '.policies[1] | [.money_ci, .co2_kg_ci, .wait_p50_s_ci, .wait_p95_s_ci, .moves_per_job_ci] | all(type == "number")'
+}
+
 # Two nodes of a kind and twenty jobs at once for one of them: half of the time the other is free.
 @test "jobs are kept to the nodes of their partition where that is told" {
     printf 'NODELIST GRES PARTITION\ng1 gpu:v100:1 a*\ng2 gpu:v100:1 b\n' > "$dir/sinfo.txt"

@@ -22,6 +22,13 @@ static void json_mean(struct json_out *out, const char *key, struct sweep_mean m
     str_fini(&ci);
 }
 
+/* A price of 0 was not told. */
+static struct sweep_mean times(struct sweep_mean kwh, double price)
+{
+    return price > 0 ? (struct sweep_mean){kwh.mean * price, kwh.half_width * price}
+                     : (struct sweep_mean){NAN, NAN};
+}
+
 static void json_policy(struct json_out *out, const struct sweep_row *row,
                         const struct sweep_row *was, const struct advice_prices *prices)
 {
@@ -33,15 +40,12 @@ static void json_policy(struct json_out *out, const struct sweep_row *row,
     json_mean(out, "against_as_it_ran_percent",
               row == was ? (struct sweep_mean){NAN, NAN}
                          : sweep_paired(row, was, measure_energy_kwh, true));
-    json_out_key_number(out, "money",
-                        prices->per_kwh > 0 ? kwh.mean * prices->per_kwh : NAN);
-    json_out_key_number(out, "co2_kg",
-                        prices->co2_g > 0 ? kwh.mean * prices->co2_g / 1e3 : NAN);
+    json_mean(out, "money", times(kwh, prices->per_kwh));
+    json_mean(out, "co2_kg", times(kwh, prices->co2_g / 1e3));
     json_mean(out, "sla_time", sweep_mean(row, measure_sla_time));
-    json_out_key_number(out, "wait_p50_s", sweep_mean(row, measure_wait_p50).mean);
-    json_out_key_number(out, "wait_p95_s", sweep_mean(row, measure_wait_p95).mean);
-    json_out_key_number(out, "moves_per_job",
-                        sweep_mean(row, measure_moves_per_job).mean);
+    json_mean(out, "wait_p50_s", sweep_mean(row, measure_wait_p50));
+    json_mean(out, "wait_p95_s", sweep_mean(row, measure_wait_p95));
+    json_mean(out, "moves_per_job", sweep_mean(row, measure_moves_per_job));
     json_out_end(out);
 }
 

@@ -2,6 +2,7 @@
  * same for programs */
 #include "lab/advise/advice.h"
 
+#include "base/energy_unit.h"
 #include "base/table.h"
 #include "lab/advise/advice_private.h"
 #include "lab/sim/run_measure.h"
@@ -14,6 +15,30 @@
 #define GOOD_FIT       5.0 /* percent */
 #define PERCENT_OF_ONE 100
 #define DAYS_A_YEAR    365.25
+#define JOULES_A_KWH   3.6e6
+#define MANY_KWH       1000
+#define HOURS_A_DAY    24
+
+/* ---- figures of any size ------------------------------------------------------------
+ */
+
+/* As many digits as usual, more for a value that would be little else than zeros. */
+static int digits_for(double value, int usual)
+{
+    int digits = usual;
+
+    while (fabs(value) > 0 && fabs(value) < pow(10, 1 - digits) && digits < usual + 6)
+        digits += 2;
+    return digits;
+}
+
+static void add_energy(struct str *out, double kwh)
+{
+    struct energy_unit unit = energy_unit_of(kwh * JOULES_A_KWH);
+
+    str_addf(out, "%.*f %s", fabs(kwh) < MANY_KWH ? 1 : 0,
+             kwh * JOULES_A_KWH / unit.joules, unit.name);
+}
 
 /* ---- policies -----------------------------------------------------------------------
  */
@@ -32,6 +57,31 @@ static double wait_mean_h(const struct sim_result *r)
     return count ? sum / (double)count / HOUR_S : NAN;
 }
 
+static void add_span(struct str *out, double days)
+{
+    if (days >= 1)
+        str_addf(out, "%.1f days", days);
+    else if (days * HOURS_A_DAY >= 1)
+        str_addf(out, "%.1f hours", days * HOURS_A_DAY);
+    else
+        str_addf(out, "%.1f minutes", days * HOURS_A_DAY * 60);
+}
+
+static struct sweep_mean times(struct sweep_mean m, double factor)
+{
+    return (struct sweep_mean){m.mean * factor, m.half_width * fabs(factor)};
+}
+
+static double broken_percent(const struct sim_result *r)
+{
+    return PERCENT_OF_ONE * (1 - measure_sla_time(r));
+}
+
+static double wait_p95_h(const struct sim_result *r)
+{
+    return measure_wait_p95(r) / HOUR_S;
+}
+
 static void cell_mean(struct table *t, struct sweep_mean m, int digits, bool sign)
 {
     if (isnan(m.half_width))
@@ -45,6 +95,8 @@ static void add_policy(struct table *t, const struct sweep_row *row,
                        const struct sweep_row *was, const struct advice_prices *prices)
 {
     struct sweep_mean kwh = sweep_mean(row, measure_energy_kwh);
+    double was_kwh = sweep_mean(was, measure_energy_kwh).mean;
+    double in_units = JOULES_A_KWH / energy_unit_of(was_kwh * JOULES_A_KWH).joules;
     size_t finished = 0, jobs = 0;
 
     for (int d = 0; d < row->seeds; d++) {
@@ -53,18 +105,20 @@ static void add_policy(struct table *t, const struct sweep_row *row,
     }
     table_row(t);
     table_cell(t, row->policy->name);
-    cell_mean(t, kwh, 1, false);
+    cell_mean(t, times(kwh, in_units), 1, false);
     if (row == was)
         table_cell(t, "");
     else
         cell_mean(t, sweep_paired(row, was, measure_energy_kwh, true), 1, true);
     if (prices->per_kwh > 0)
-        table_cellf(t, "%.0f", kwh.mean * prices->per_kwh);
+        cell_mean(t, times(kwh, prices->per_kwh),
+                  digits_for(was_kwh * prices->per_kwh, 0), false);
     if (prices->co2_g > 0)
-        table_cellf(t, "%.1f", kwh.mean * prices->co2_g / 1e3);
-    table_cellf(t, "%.2f", PERCENT_OF_ONE * (1 - sweep_mean(row, measure_sla_time).mean));
-    table_cellf(t, "%.2f", sweep_mean(row, wait_mean_h).mean);
-    table_cellf(t, "%.2f", sweep_mean(row, measure_wait_p95).mean / HOUR_S);
+        cell_mean(t, times(kwh, prices->co2_g / 1e3),
+                  digits_for(was_kwh * prices->co2_g / 1e3, 1), false);
+    cell_mean(t, sweep_mean(row, broken_percent), 2, false);
+    cell_mean(t, sweep_mean(row, wait_mean_h), 2, false);
+    cell_mean(t, sweep_mean(row, wait_p95_h), 2, false);
     table_cellf(t, "%.2f", sweep_mean(row, measure_moves_per_job).mean);
     table_cellf(t, "%zu/%zu", finished, jobs);
 }
@@ -72,15 +126,22 @@ static void add_policy(struct table *t, const struct sweep_row *row,
 static int print_policies(const struct advice *a, const struct advice_prices *prices,
                           struct err *err)
 {
-    struct table *t = table_create("policy|>energy kWh|>against as it ran %");
+    const struct sweep_row *was = &a->sweep->rows[0];
+    double was_kwh = sweep_mean(was, measure_energy_kwh).mean;
+    struct table *t = table_create("policy");
+    char energy[32];
 
+    snprintf(energy, sizeof(energy), ">energy %s",
+             energy_unit_of(was_kwh * JOULES_A_KWH).name);
+    table_columns(t, energy);
+    table_columns(t, ">against as it ran %");
     if (prices->per_kwh > 0)
         table_columns(t, ">money");
     if (prices->co2_g > 0)
         table_columns(t, ">CO2 kg");
     table_columns(t, ">need broken %|>wait h|>wait95 h|>moves/job|>finished");
     for (size_t i = 0; i < a->sweep->row_count; i++)
-        add_policy(t, &a->sweep->rows[i], &a->sweep->rows[0], prices);
+        add_policy(t, &a->sweep->rows[i], was, prices);
     return table_finish(t, TABLE_ALIGNED, stdout, err);
 }
 
@@ -92,12 +153,15 @@ static void add_year(const struct advice *a, double kwh,
 
     if (!(a->days >= 1))
         return;
-    str_addf(out, " In a year of such days: %.0f kWh %s", year,
-             kwh >= 0 ? "less" : "more");
+    str_add(out, " In a year of such days: ");
+    add_energy(out, year);
+    str_add(out, kwh >= 0 ? " less" : " more");
     if (prices->per_kwh > 0)
-        str_addf(out, ", %.0f %s", year * prices->per_kwh, prices->currency);
+        str_addf(out, ", %.*f %s", digits_for(year * prices->per_kwh, 0),
+                 year * prices->per_kwh, prices->currency);
     if (prices->co2_g > 0)
-        str_addf(out, ", %.1f t of CO2", year * prices->co2_g / 1e6);
+        str_addf(out, ", %.*f t of CO2", digits_for(year * prices->co2_g / 1e6, 1),
+                 year * prices->co2_g / 1e6);
     str_add(out, ".");
 }
 
@@ -107,6 +171,7 @@ void advice_headline(const struct advice *a, const struct advice_prices *prices,
     const struct sweep_row *was = &a->sweep->rows[0], *corgi = was + 1;
     struct sweep_mean percent = sweep_paired(corgi, was, measure_energy_kwh, true);
     double kwh = -sweep_paired(corgi, was, measure_energy_kwh, false).mean;
+    double money = fabs(kwh) * prices->per_kwh, co2_kg = fabs(kwh) * prices->co2_g / 1e3;
 
     if (!isnan(percent.half_width) && fabs(percent.mean) <= percent.half_width) {
         str_addf(out,
@@ -115,15 +180,17 @@ void advice_headline(const struct advice *a, const struct advice_prices *prices,
                  percent.mean, percent.half_width);
         return;
     }
-    str_addf(
-        out, "Corgi would have used %.1f %%%s %s energy in these %.1f days: %.1f kWh",
-        fabs(percent.mean), "", percent.mean < 0 ? "less" : "more", a->days, fabs(kwh));
+    str_addf(out, "Corgi would have used %.1f %% %s energy in these ", fabs(percent.mean),
+             percent.mean < 0 ? "less" : "more");
+    add_span(out, a->days);
+    str_add(out, ": ");
+    add_energy(out, fabs(kwh));
     if (!isnan(percent.half_width))
         str_addf(out, " (±%.1f points over the draws)", percent.half_width);
     if (prices->per_kwh > 0)
-        str_addf(out, ", %.0f %s", fabs(kwh) * prices->per_kwh, prices->currency);
+        str_addf(out, ", %.*f %s", digits_for(money, 0), money, prices->currency);
     if (prices->co2_g > 0)
-        str_addf(out, ", %.1f kg of CO2", fabs(kwh) * prices->co2_g / 1e3);
+        str_addf(out, ", %.*f kg of CO2", digits_for(co2_kg, 1), co2_kg);
     str_add(out, ".");
     add_year(a, kwh, prices, out);
     str_add(out, "\n");
@@ -138,6 +205,7 @@ static int print_users(const struct advice *a, struct err *err)
         table_create("user|>jobs|>GPU-h|>wait h was|>Corgi|>sooner at end %|>GPU energy "
                      "less %|>need broken % was|>Corgi|in all");
     size_t shown = a->user_count < SHOWN_USERS ? a->user_count : SHOWN_USERS;
+    int digits = shown > 0 ? digits_for(a->users[0].gpu_h, 1) : 1; /* the most */
     int rc;
 
     for (size_t i = 0; i < shown; i++) {
@@ -146,7 +214,7 @@ static int print_users(const struct advice *a, struct err *err)
         table_row(t);
         table_cell(t, u->name[0] ? u->name : "(no name)");
         table_cellf(t, "%.0f", u->jobs);
-        table_cellf(t, "%.1f", u->gpu_h);
+        table_cellf(t, "%.*f", digits, u->gpu_h);
         table_cellf(t, "%.2f", u->wait_was_h);
         table_cellf(t, "%.2f", u->wait_h);
         cell_mean(t, u->sooner, 1, true);
@@ -168,6 +236,7 @@ static int print_idle(const struct advice *a, struct err *err)
 {
     struct table *t =
         table_create("user|>jobs|>of counted|>GPU-h held|>never used GPU-h|>mean use %");
+    int digits = digits_for(a->idle[0].gpu_h, 1);
 
     for (size_t i = 0; i < a->idle_count && i < SHOWN_USERS; i++) {
         const struct advice_idle *u = &a->idle[i];
@@ -176,8 +245,8 @@ static int print_idle(const struct advice *a, struct err *err)
         table_cell(t, u->name[0] ? u->name : "(no name)");
         table_cellf(t, "%zu", u->jobs);
         table_cellf(t, "%zu", u->counted);
-        table_cellf(t, "%.1f", u->gpu_h);
-        table_cellf(t, "%.1f", u->unused_gpu_h);
+        table_cellf(t, "%.*f", digits, u->gpu_h);
+        table_cellf(t, "%.*f", digits, u->unused_gpu_h);
         table_cellf(t, "%.1f", u->use);
     }
     printf(
@@ -194,25 +263,29 @@ void advice_trust(const struct advice *a, struct str *out)
 {
     const struct advice_fit *f = &a->fit;
 
-    str_addf(out,
-             "Replay of the real schedule: %.1f kWh, %.2f %% from the record's (real "
-             "places and times, modelled power: %.1f kWh); ends %.2f %% of a job's run "
-             "time from the real ones on average, 95 %% of the jobs within %.2f %%; %.1f "
-             "%% of the jobs end within 5 %%.\n",
-             f->replay_kwh, f->energy_percent, f->record_kwh, f->ends_percent,
-             f->ends_percent_p95, PERCENT_OF_ONE * f->ends_within);
+    str_add(out, "Replay of the real schedule: ");
+    add_energy(out, f->replay_kwh);
+    str_addf(out, ", %.2f %% from the record's (real places and times, modelled power: ",
+             f->energy_percent);
+    add_energy(out, f->record_kwh);
+    str_addf(
+        out,
+        "); ends %.2f %% of a job's run time from the real ones on average, 95 %% of "
+        "the jobs within %.2f %%; %.1f %% of the jobs end within 5 %%.\n",
+        f->ends_percent, f->ends_percent_p95, PERCENT_OF_ONE * f->ends_within);
     if (f->ended < f->jobs)
         str_addf(out, "Jobs that the replay could not place: %zu of %zu.\n",
                  f->jobs - f->ended, f->jobs);
     if (f->energy_percent > GOOD_FIT || f->ends_percent > GOOD_FIT)
         str_add(out, "The replay does not meet the record within 5 %: take the figures "
                      "above with care.\n");
-    if (f->metered)
-        str_addf(out,
-                 "Slurm itself has metered %zu jobs: %.1f kWh, often of whole nodes; the "
-                 "model says %.1f kWh for their GPUs.\n",
-                 f->metered, f->metered_kwh, f->metered_replay);
-    else
+    if (f->metered) {
+        str_addf(out, "Slurm itself has metered %zu jobs: ", f->metered);
+        add_energy(out, f->metered_kwh);
+        str_add(out, ", often of whole nodes; the model says ");
+        add_energy(out, f->metered_replay);
+        str_add(out, " for their GPUs.\n");
+    } else
         str_add(out, "Energy is modelled: Slurm has metered none of these jobs.\n");
     str_add(out, "Assumed: as they ran, nodes without jobs stayed awake; under policies "
                  "they may sleep.\n"
@@ -225,9 +298,11 @@ int advice_print(const struct advice *a, const struct sweep_options *o,
 {
     struct str text = {0};
 
-    printf("%zu jobs of %.1f days, as they ran and as they would have run; %d draws of "
-           "what they compute, ± is a 95 %% interval over these:\n",
-           a->fit.jobs, a->days, o->seeds);
+    add_span(&text, a->days);
+    printf("%zu jobs of %s, as they ran and as they would have run; %d draws of what "
+           "they compute, ± is a 95 %% interval over these:\n",
+           a->fit.jobs, str_text(&text), o->seeds);
+    str_clear(&text);
     if (print_policies(a, prices, err) < 0)
         return -1;
     advice_headline(a, prices, &text);
