@@ -4,13 +4,18 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/map.h"
+#include "base/parse.h"
+#include "base/vec.h"
 #include "corgi/daemon.h"
 #include "loop/types.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 500
+#define PAGE      500
+#define MOST_JOBS 1000 /* of which energy is told: those that drew most */
+#define METERED   0.05 /* of a job's joules may be the model's */
 
 /* "node1 gpu:v100-16:2,gpu:k80:1 a,b": devices of one type stand in a row. */
 static void write_node(const struct json_value *node, struct str *out)
@@ -67,8 +72,51 @@ static void add_time(struct str *out, double at_s)
         str_add(out, "|Unknown");
 }
 
+/* ---- what meters said --------------------------------------------------------------
+ */
+
+/* Joules of jobs that exporters or probes metered, by the job's number. */
+struct metered_jobs {
+    struct map *rows;
+    vec_of(double) joules;
+};
+
+/* The exit status. */
+static int ask_metered(const struct command_call *call, struct metered_jobs *m)
+{
+    struct str path = {0};
+    struct client_answer answer;
+    const struct json_value *rows;
+    int status;
+
+    str_add(&path, "/v1/energy");
+    daemon_add_query(&path, "by", "job");
+    daemon_add_count(&path, "limit", MOST_JOBS);
+    status = daemon_send(call, HTTP_GET, str_text(&path), NULL, &answer);
+    str_fini(&path);
+    if (status)
+        return status;
+    rows = json_value_get(daemon_root(&answer), "rows");
+    for (size_t i = 0; i < json_value_count(rows); i++) {
+        const struct json_value *row = json_value_item(rows, i);
+        double job, joules = view_number(row, "joules");
+
+        if (!(view_number(row, "modelled_share") <= METERED) || !(joules > 0) ||
+            !parse_double(view_text_or(row, "key", ""), &job))
+            continue;
+        map_put(m->rows, (uint64_t)job, m->joules.count);
+        vec_push(&m->joules, joules);
+    }
+    client_answer_fini(&answer);
+    return 0;
+}
+
+/* ---- jobs --------------------------------------------------------------------------
+ */
+
 /* A job that had GPUs, as sacct would tell it. */
-static void write_job(const struct json_value *job, struct str *out)
+static void write_job(const struct json_value *job, const struct metered_jobs *metered,
+                      struct str *out)
 {
     static const struct {
         const char *ours, *slurms;
@@ -81,6 +129,7 @@ static void write_job(const struct json_value *job, struct str *out)
     struct str nodes = {0};
     const char *last = "", *state = "RUNNING";
     int node_count = 0;
+    size_t row;
 
     for (size_t i = 0; i < count; i++) {
         const char *node = view_text_or(json_value_item(devices, i), "node", "");
@@ -113,12 +162,16 @@ static void write_job(const struct json_value *job, struct str *out)
         str_add(out, "|");
     str_add(out, "|");
     add_text(out, view_text_or(job, "partition", ""));
+    str_add(out, "|");
+    if (map_get(metered->rows, (uint64_t)view_number(job, "id"), &row))
+        str_addf(out, "%.6g", metered->joules.items[row]);
     str_add(out, "\n");
     str_fini(&nodes);
 }
 
 /* Page after page, newest first; the exit status. */
-static int write_jobs(const struct command_call *call, double from_s, struct str *out,
+static int write_jobs(const struct command_call *call, double from_s,
+                      const struct metered_jobs *metered, struct str *out,
                       size_t *written)
 {
     struct str path = {0}, after = {0};
@@ -126,7 +179,7 @@ static int write_jobs(const struct command_call *call, double from_s, struct str
     int status;
 
     str_add(out, "JobID|User|JobName|Submit|Start|End|AllocTRES|NNodes|NodeList|State|"
-                 "GpuUse|UnusedGpus|Partition\n");
+                 "GpuUse|UnusedGpus|Partition|ConsumedEnergyRaw\n");
     do {
         struct client_answer answer;
         const struct json_value *jobs;
@@ -147,7 +200,7 @@ static int write_jobs(const struct command_call *call, double from_s, struct str
             older = view_number(job, "submitted_s") < from_s;
             if (older || json_value_count(json_value_get(job, "devices")) == 0)
                 continue;
-            write_job(job, out);
+            write_job(job, metered, out);
             ++*written;
         }
         next = json_value_count(jobs) ? json_member_string(daemon_root(&answer), "next")
@@ -177,16 +230,21 @@ int slurm_export_write(const struct command_call *call, double since_s,
                        const char *folder, size_t *written)
 {
     double from_s = since_s > 0 ? clock_epoch_s() - since_s : 0;
+    struct metered_jobs metered = {.rows = map_create()};
     struct str nodes = {0}, jobs = {0};
     struct err err = {0};
     int status = write_nodes(call, &nodes);
 
     *written = 0;
     if (status == 0)
-        status = write_jobs(call, from_s, &jobs, written);
+        status = ask_metered(call, &metered);
+    if (status == 0)
+        status = write_jobs(call, from_s, &metered, &jobs, written);
     if (status == 0 && (save(folder, SLURM_EXPORT_NODES, &nodes, &err) < 0 ||
                         save(folder, SLURM_EXPORT_JOBS, &jobs, &err) < 0))
         status = command_failed(call, &err);
+    map_destroy(metered.rows);
+    vec_free(&metered.joules);
     str_fini(&nodes);
     str_fini(&jobs);
     return status;

@@ -1,6 +1,7 @@
 /* slurm_export.h - the daemon's record of a watched cluster, as sacct and sinfo print it
  *
- * Two columns of sacct.txt are ours: GpuUse and UnusedGpus, what jobstats counted. */
+ * Two columns of sacct.txt are ours: GpuUse and UnusedGpus, what jobstats counted.
+ * ConsumedEnergyRaw is what exporters or probes metered of a job's GPUs. */
 #pragma once
 
 #include "base/command.h"

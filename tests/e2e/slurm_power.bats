@@ -91,6 +91,10 @@ device() { # NAME JQ-EXPRESSION
     within 100 queue_is_empty
     within 50 record_is_complete
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select sum(joules) > 50 from energy join jobs on jobs.id = energy.job where key = 'found:$job'")" = 1 ]
+    # and advice says what was metered, of which jobs
+    CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" advise --policy fifo --draws 1 > "$CORGID_DIR/advice"
+    cat "$CORGID_DIR/advice"
+    grep -q 'Metered were 1 jobs, ' "$CORGID_DIR/advice"
     # the page goes away: the model again, and it says so
     kill "$PAGES"
     PAGES=
@@ -111,4 +115,8 @@ device() { # NAME JQ-EXPRESSION
     known # also after a crash, running or ended
     within 100 queue_is_empty
     [ -n "$job" ]
+    # what is advised on such a record says so too
+    within 50 record_is_complete
+    CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" advise --policy fifo --draws 1 > "$CORGID_DIR/advice"
+    grep -q 'The daemon says: .*PrivateData=jobs' "$CORGID_DIR/advice"
 }

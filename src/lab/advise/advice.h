@@ -20,7 +20,7 @@ struct advice_fit {
     double ends_percent;   /* distance of ends in percent of the time a job ran: mean, */
     double ends_percent_p95;
     double ends_within;    /* share of jobs within 5 % */
-    size_t metered;        /* jobs whose energy Slurm itself has metered */
+    size_t metered;        /* jobs whose energy was metered, by whomever */
     double metered_kwh;    /* that, */
     double metered_replay; /* and of the same jobs' GPUs in the replay, kWh */
 };
@@ -43,6 +43,8 @@ struct advice {
     struct advice_idle *idle;   /* by GPU-hours */
     double first_s;             /* Slurm's time of the first submission */
     double days;                /* from the first submission to the last end */
+    const char *warnings;       /* of the record itself, sentences with a newline each,
+                                   borrowed;       NULL: none */
 };
 
 /* sweep is of these options, its first row policy_as_it_ran and its second Corgi. */

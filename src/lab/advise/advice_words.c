@@ -173,11 +173,11 @@ void advice_headline(const struct advice *a, const struct advice_prices *prices,
     double kwh = -sweep_paired(corgi, was, measure_energy_kwh, false).mean;
     double money = fabs(kwh) * prices->per_kwh, co2_kg = fabs(kwh) * prices->co2_g / 1e3;
 
-    if (!isnan(percent.half_width) && fabs(percent.mean) <= percent.half_width) {
-        str_addf(out,
-                 "Corgi would have changed the energy by %+.1f %% ±%.1f: no saving is "
-                 "claimed.\n",
-                 percent.mean, percent.half_width);
+    if (fabs(percent.mean) <= (isnan(percent.half_width) ? 0 : percent.half_width)) {
+        str_addf(out, "Corgi would have changed the energy by %+.1f %%", percent.mean);
+        if (!isnan(percent.half_width))
+            str_addf(out, " ±%.1f", percent.half_width);
+        str_add(out, ": no saving is claimed.\n");
         return;
     }
     str_addf(out, "Corgi would have used %.1f %% %s energy in these ", fabs(percent.mean),
@@ -280,17 +280,20 @@ void advice_trust(const struct advice *a, struct str *out)
         str_add(out, "The replay does not meet the record within 5 %: take the figures "
                      "above with care.\n");
     if (f->metered) {
-        str_addf(out, "Slurm itself has metered %zu jobs: ", f->metered);
+        str_addf(out, "Metered were %zu jobs, ", f->metered);
         add_energy(out, f->metered_kwh);
-        str_add(out, ", often of whole nodes; the model says ");
+        str_add(out, " in all (by exporters or probes their GPUs, by Slurm often whole "
+                     "nodes); the model says ");
         add_energy(out, f->metered_replay);
         str_add(out, " for their GPUs.\n");
     } else
-        str_add(out, "Energy is modelled: Slurm has metered none of these jobs.\n");
+        str_add(out, "Energy is modelled: nobody has metered any of these jobs.\n");
     str_add(out, "Assumed: as they ran, nodes without jobs stayed awake; under policies "
                  "they may sleep.\n"
                  "A need is broken while a job has waited for more than ten minutes, or "
                  "runs slower than it needs.\n");
+    if (a->warnings)
+        str_add(out, a->warnings);
 }
 
 int advice_print(const struct advice *a, const struct sweep_options *o,

@@ -191,7 +191,7 @@ static int tell(const struct advise_args *args, const struct advice *advice,
 }
 
 static int advise(const struct advise_args *args, const struct sweep_options *o,
-                  struct err *err)
+                  const char *warnings, struct err *err)
 {
     struct progress progress;
     struct sweep sweep = {0};
@@ -203,6 +203,7 @@ static int advise(const struct advise_args *args, const struct sweep_options *o,
     progress_end(&progress);
     if (rc == 0)
         rc = advice_init(&advice, &sweep, o, err);
+    advice.warnings = warnings;
     if (rc == 0)
         rc = tell(args, &advice, o, err);
     advice_fini(&advice);
@@ -216,6 +217,7 @@ static int advise(const struct advise_args *args, const struct sweep_options *o,
 struct daemon_record {
     char *folder; /* NULL: none */
     char *jobs, *nodes;
+    struct str warnings; /* what the daemon says of itself, a line each */
 };
 
 static void daemon_record_remove(struct daemon_record *r)
@@ -229,6 +231,26 @@ static void daemon_record_remove(struct daemon_record *r)
     free(r->folder);
     free(r->jobs);
     free(r->nodes);
+    str_fini(&r->warnings);
+}
+
+/* Jobs that are hidden from the daemon, a Slurm that is away: the exit status. */
+static int ask_warnings(const struct command_call *call, struct str *out)
+{
+    struct client_answer answer;
+    const struct json_value *list;
+    int status = daemon_send(call, HTTP_GET, "/v1/summary", NULL, &answer);
+
+    if (status)
+        return status;
+    list = json_value_get(daemon_root(&answer), "warnings");
+    for (size_t i = 0; i < json_value_count(list); i++) {
+        const char *warning = json_value_string(json_value_item(list, i));
+
+        str_addf(out, "The daemon says: %s\n", warning ? warning : "");
+    }
+    client_answer_fini(&answer);
+    return 0;
 }
 
 /* A daemon that has just begun is no mistake of whoever asks. */
@@ -262,6 +284,8 @@ static int fetch(const struct command_call *call, struct daemon_record *r,
     from->nodes = r->nodes = file_join(r->folder, SLURM_EXPORT_NODES);
     from->jobs_named = "the daemon's record";
     status = slurm_export_write(call, 0, r->folder, &written);
+    if (status == 0)
+        status = ask_warnings(call, &r->warnings);
     if (status != 0)
         daemon_record_remove(r);
     return status;
@@ -295,7 +319,7 @@ static int run(struct command_call *call)
             return status;
     }
     if (slurm_load(&slurm, &from, &err) == 0)
-        rc = advise(args, &o, &err);
+        rc = advise(args, &o, str_text(&record.warnings), &err);
     slurm_fini(&slurm);
     daemon_record_remove(&record);
     if (rc < 0 && !args->slurm_jobs && err.code == ERR_INFEASIBLE)
