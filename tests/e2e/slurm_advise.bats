@@ -63,7 +63,43 @@ hand_in() {
     sbatch --parsable -o /dev/null -J cpu "$script" 1 # without a GPU: none of our business
 }
 
-@test "200 jobs: every job, place, start and end in the store is Slurm's, and nothing was changed" {
+# Nodes as Slurm has them now, "NAME STATE DRAINED" each, in the daemon's words.
+nodes_of_slurm() {
+    sinfo -h -N -o '%N %T' | sort -u | awk '{
+        state = $2 ~ /~$/ ? "asleep" : $2 ~ /[%!]$/ ? "falling_asleep" : $2 ~ /#$/ ? "waking" : "awake"
+        print $1, state, $2 ~ /^drain/ ? "true" : "false" }'
+}
+
+nodes_agree() {
+    [ "$(api GET /v1/nodes | jq -r '.nodes[] | "\(.name) \(.state) \(.drained)"' | sort)" = "$(nodes_of_slurm)" ]
+}
+
+slurm_node_is() { # NODE STATE DRAINED
+    nodes_of_slurm | grep -qx "$*"
+}
+
+# What the store has noted of a node.  On a busy machine a slurmd may not answer for a moment: Slurm has
+# the node down then, and so has the store; that is left out.
+node_noted() { # NODE
+    sqlite3 "$CORGID_DIR/state/corgi.db" "select data from events where kind = 'node' order by id" |
+        jq -r "select(.name == \"$1\" and .what != \"down\" and .what != \"up\") | .what" | tr '\n' ' '
+}
+
+# While jobs run node2 is drained and node4 powered down, and both come back.
+change_nodes() {
+    scontrol update nodename=node2 state=drain reason="a fan is broken"
+    scontrol update nodename=node4 state=power_down
+    within 600 slurm_node_is node4 asleep false
+    within 100 nodes_agree
+    nodes_of_slurm | grep -qx 'node2 awake true'
+    scontrol update nodename=node2 state=resume
+    scontrol update nodename=node4 state=power_up
+    within 300 slurm_node_is node4 awake false
+    within 100 nodes_agree
+    nodes_of_slurm | grep -qx 'node2 awake false'
+}
+
+@test "200 jobs: every job, place, start, end and node state in the store is Slurm's, and nothing was changed" {
     local job array jobs_to_cancel=() jobs_to_release=()
     seen_running() { [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select state from jobs where key = 'found:$1'")" = running ]; }
     known() { [ -n "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select id from jobs where key = 'found:$1'")" ]; }
@@ -81,9 +117,14 @@ hand_in() {
     scancel "$array"
     for id in "${jobs_to_release[@]}"; do scontrol release "$id"; done
     scancel "${jobs_to_cancel[@]}"
+    change_nodes
     within 900 queue_is_empty
     within 200 record_is_complete
     record_is_right
+    within 50 nodes_agree
+    [ "$(node_noted node2)" = "drained undrained " ]
+    [ "$(node_noted node4)" = "falling_asleep asleep " ]
+    [ -z "$(node_noted node1)$(node_noted node3)" ]
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs")" -ge 200 ]
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select attempt from jobs where progress_extra like '%\"ref\":\"$job@%'")" = 2 ]
     # nobody was killed, so nothing was forgotten

@@ -136,6 +136,8 @@ static void jobs_that_shared_a_gpu_are_replayed_so(void **state)
     assert_int_equal(advice_init(&advice, &sweep, &options, &err), 0);
     assert_int_equal(advice.fit.ended, 3);
     assert_near(advice.fit.ends_percent, 0, 0.01);
+    /* The record knows that two on a GPU draw less than twice what one draws. */
+    assert_near(advice.fit.energy_percent, 0, 0.01);
     advice_fini(&advice);
 }
 
