@@ -47,6 +47,7 @@ static const struct option_spec options[] = {
 struct slurm_look {
     struct helper_link *link;
     slurm_findings findings;
+    struct slurm_nodes_seen *nodes;
     char *types;
     int answers;
     struct err err;
@@ -76,11 +77,16 @@ static void on_answer(void *ctx, const char *op, const struct json_value *answer
         err_set(&look->err, ERR_SYSTEM, "%s", error);
         return;
     }
-    look->answers++;
-    if (strcmp(op, "conf") == 0)
+    if (strcmp(op, "conf") == 0) {
         slurm_check_conf(json_value_get(answer, "conf"), &look->findings);
+        look->answers++;
+        return;
+    }
+    slurm_nodes_seen_add(look->nodes, json_value_get(answer, "rows"), look->types);
+    if (json_member_bool(answer, "more", false))
+        helper_link_ask(look->link, "nodes");
     else
-        slurm_check_nodes(json_value_get(answer, "rows"), look->types, &look->findings);
+        look->answers++;
 }
 
 static int look_at(struct slurm_look *look, const char *helper, struct err *err)
@@ -103,8 +109,10 @@ static int look_at(struct slurm_look *look, const char *helper, struct err *err)
     }
     helper_link_destroy(look->link);
     close(poller);
-    if (look->answers == 2)
+    if (look->answers == 2) {
+        slurm_check_nodes(look->nodes, &look->findings);
         return 0;
+    }
     if (look->err.code == ERR_NONE)
         err_set(&look->err, ERR_SYSTEM, "Slurm has not answered within %g s", WITHIN_S);
     *err = look->err;
@@ -173,6 +181,7 @@ static int run_check(struct command_call *call)
     if (service_config_load(&config, config_of(args->config), &err) < 0)
         return command_failed(call, &err);
     look.types = slurm_config_types(&config.slurm);
+    look.nodes = slurm_nodes_seen_create();
     helper = slurm_engine_helper(args->helper ? args->helper : config.slurm.helper);
     rc = look_at(&look, helper, &err);
     if (rc == 0 && args->json)
@@ -184,6 +193,7 @@ static int run_check(struct command_call *call)
     else
         rc = command_failed(call, &err);
     vec_free(&look.findings);
+    slurm_nodes_seen_destroy(look.nodes);
     free(look.types);
     free(helper);
     service_config_fini(&config);

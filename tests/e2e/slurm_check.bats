@@ -41,6 +41,25 @@ verdict() { # SETTING: of the last run with --json
     [ "$(verdict 'GPU type' | sort -u)" = fine ]
 }
 
+@test "of many nodes, which come in several answers, all are counted" {
+    cat > "$BATS_TEST_TMPDIR/helper" << 'END'
+#!/usr/bin/env python3
+import json, sys
+nodes = [{"name": f"n{i}", "state": "idle", "gres": "gpu:%s:2" % ("v100" if i < 600 else "gizmo")} for i in range(700)]
+for line in sys.stdin:
+    r = json.loads(line)
+    answer = {"id": r["id"], "ok": True, "version": 1, "read_only": True, "conf": {}, "fresh": True, "gone": []}
+    if r["op"] == "nodes":
+        answer["rows"], nodes = nodes[:500], nodes[500:]
+        answer["more"] = bool(nodes)
+    print(json.dumps(answer), flush=True)
+END
+    chmod 755 "$BATS_TEST_TMPDIR/helper"
+    run -1 --separate-stderr "$CORGI_BIN/corgi" slurm check --json --helper "$BATS_TEST_TMPDIR/helper"
+    [ "$(jq -r '[.[] | select(.setting == "Nodes" or .setting == "GPU type") | .value] | join("; ")' <<< "$output")" = \
+        "v100: 1200 GPUs on 600 nodes; gizmo: 200 GPUs on 100 nodes; 700 with GPUs, 0 without" ]
+}
+
 @test "no Slurm, no helper: a sentence" {
     run -1 "$CORGI_BIN/corgi" slurm check --helper /nonexistent
     [[ "$output" == *"cannot ask Slurm: the helper does not start"* ]]

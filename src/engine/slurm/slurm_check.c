@@ -1,11 +1,13 @@
 /* slurm_check.c - corgi/cmd_slurm.c prints what this finds */
 #include "engine/slurm/slurm_check.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "engine/slurm/slurm_answers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An end that Slurm forgets sooner than this may be missed by a daemon that restarts. */
@@ -188,7 +190,7 @@ struct kind_seen {
     int nodes, gpus;
 };
 
-struct kinds_seen {
+struct slurm_nodes_seen {
     struct kind_seen list[KINDS_MOST];
     int count;
     int nodes, shared, without;
@@ -208,7 +210,7 @@ static const struct gpu_sheet *card_of(const struct slurm_node_row *row, const c
     return card;
 }
 
-static void note_kind(struct kinds_seen *seen, const struct slurm_node_row *row,
+static void note_kind(struct slurm_nodes_seen *seen, const struct slurm_node_row *row,
                       const char *type, int gpus, const char *names)
 {
     int k = 0;
@@ -226,28 +228,42 @@ static void note_kind(struct kinds_seen *seen, const struct slurm_node_row *row,
     seen->list[k].gpus += gpus;
 }
 
-void slurm_check_nodes(const struct json_value *rows, const char *names,
-                       slurm_findings *to)
+struct slurm_nodes_seen *slurm_nodes_seen_create(void)
 {
-    struct kinds_seen seen = {0};
+    return mem_new(struct slurm_nodes_seen);
+}
+
+void slurm_nodes_seen_destroy(struct slurm_nodes_seen *seen)
+{
+    free(seen);
+}
+
+void slurm_nodes_seen_add(struct slurm_nodes_seen *seen, const struct json_value *rows,
+                          const char *names)
+{
     struct slurm_node_row row;
-    char value[120];
 
     for (size_t i = 0; i < json_value_count(rows); i++) {
         if (!slurm_answers_node(json_value_item(rows, i), &row))
             continue;
         if (row.gres.kinds == 0 && row.gres.untyped == 0) {
-            seen.without++;
+            seen->without++;
             continue;
         }
-        seen.nodes++;
-        seen.shared += row.gres.shards > 0;
+        seen->nodes++;
+        seen->shared += row.gres.shards > 0;
         for (int k = 0; k < row.gres.kinds; k++)
-            note_kind(&seen, &row, row.gres.kind[k].type, row.gres.kind[k].count, names);
-        note_kind(&seen, &row, "", row.gres.untyped, names);
+            note_kind(seen, &row, row.gres.kind[k].type, row.gres.kind[k].count, names);
+        note_kind(seen, &row, "", row.gres.untyped, names);
     }
-    for (int k = 0; k < seen.count; k++) {
-        const struct kind_seen *kind = &seen.list[k];
+}
+
+void slurm_check_nodes(const struct slurm_nodes_seen *seen, slurm_findings *to)
+{
+    char value[120];
+
+    for (int k = 0; k < seen->count; k++) {
+        const struct kind_seen *kind = &seen->list[k];
 
         snprintf(value, sizeof(value), "%.40s: %d GPUs on %d nodes",
                  kind->type[0] ? kind->type : "without a type", kind->gpus, kind->nodes);
@@ -260,10 +276,11 @@ void slurm_check_nodes(const struct json_value *rows, const char *names,
                 "its nodes are left out",
                 kind->type[0] ? kind->type : "gpu");
     }
-    snprintf(value, sizeof(value), "%d with GPUs, %d without", seen.nodes, seen.without);
-    if (seen.nodes == 0)
+    snprintf(value, sizeof(value), "%d with GPUs, %d without", seen->nodes,
+             seen->without);
+    if (seen->nodes == 0)
         find(to, SLURM_ADVICE, "Nodes", value, "no node has a GPU");
     else
-        want(to, seen.shared == seen.nodes, "Nodes", value, "all of them have shards",
+        want(to, seen->shared == seen->nodes, "Nodes", value, "all of them have shards",
              "nodes without shards in their Gres are not shared");
 }

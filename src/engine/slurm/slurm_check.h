@@ -27,6 +27,15 @@ const char *slurm_verdict_name(enum slurm_verdict verdict); /* fine, note, ... *
 /* The settings, as the helper's `conf`; appends to findings. */
 void slurm_check_conf(const struct json_value *conf, slurm_findings *findings);
 
-/* The rows of the helper's `nodes`; names of GPU types as in slurm_gres.h. */
-void slurm_check_nodes(const struct json_value *rows, const char *names,
-                       slurm_findings *findings);
+/* All nodes with what GPUs they have.  The helper tells them in several answers where
+ * there are many. */
+struct slurm_nodes_seen;
+struct slurm_nodes_seen *slurm_nodes_seen_create(void);
+void slurm_nodes_seen_destroy(struct slurm_nodes_seen *seen); /* NULL is fine */
+
+/* The rows of an answer to `nodes`; names of GPU types as in slurm_gres.h. */
+void slurm_nodes_seen_add(struct slurm_nodes_seen *seen, const struct json_value *rows,
+                          const char *names);
+
+/* After the last answer; appends to findings. */
+void slurm_check_nodes(const struct slurm_nodes_seen *seen, slurm_findings *findings);
