@@ -8,7 +8,9 @@ load ../support/corgid.bash
 
 setup_file() {
     slurm_needed
-    EXTRA="TaskProlog=$(readlink -f "$BATS_TEST_DIRNAME/../../packaging/slurm/taskprolog")" slurm_start_managed Hold=no
+    # Attached probes know jobs by their number alone: another test's Slurm may have a job 1 here.
+    EXTRA="TaskProlog=$(readlink -f "$BATS_TEST_DIRNAME/../../packaging/slurm/taskprolog")
+FirstJobId=$((10000 + RANDOM))" slurm_start_managed Hold=no
 }
 
 teardown_file() {
@@ -115,10 +117,11 @@ END
     scancel "$plain" "$array"
 }
 
-# report TOKEN SLURM-ID [JOB]: prints the status of one report
+# report TOKEN SLURM-ID [JOB [FIRST [WATTS]]]: prints the status of one report
 report_of() {
-    jq -cn --arg slurm "$2" --argjson job "${3:-null}" --arg at "$(date +%s.%N)" '{run: "0123456789abcdef0123456789abcdef",
-        node: "n1", slurm_job: $slurm, first: 1, reports: ["corgi=1 kind=rate job=0 attempt=1 at=\($at) window=0.5 rate=10 source=log confidence=0.9"]}
+    jq -cn --arg slurm "$2" --argjson job "${3:-null}" --argjson first "${4:-1}" --arg watts "${5:+ watts=$5}" --arg at "$(date +%s.%N)" \
+        '{run: "0123456789abcdef0123456789abcdef", node: "n1", slurm_job: $slurm, first: $first,
+        reports: ["corgi=1 kind=rate job=0 attempt=1 at=\($at) window=0.5 rate=10\($watts) source=log confidence=0.9"]}
         + if $job then {job: $job} else {} end' |
         curl -s -o "$CORGID_DIR/answer" -w '%{http_code}' --cacert "$CORGID_DIR/cert.pem" -H "Authorization: Bearer $1" \
             -H 'Content-Type: application/json' -d @- "$CORGI_REPORT/v1/reports"
@@ -151,6 +154,34 @@ report_of() {
     [ "$(report_of "$token" "$mine")" = 200 ]
     [ "$(report_of "$token" "$other")" = 403 ]
     scancel "$other"
+}
+
+@test "a GPU that two jobs' probes report counts once" {
+    local job i jobs=() tokens=()
+    of_gpu() { sqlite3 "$CORGID_DIR/state/corgi.db" "select total(joules - modelled_joules) from energy where device = 'node1:0'"; }
+    draws() { [ "$(report_of "$@")" = 200 ]; }
+    start_watching
+    for _ in 1 2; do
+        # shellcheck disable=SC2016
+        job=$(CORGI_REPORT='' sbatch --parsable --export=ALL -N1 -w node1 --gres=shard:1 -o "$CORGID_DIR/token-%j" \
+            --wrap 'echo "$CORGI_JOB_TOKEN"; sleep 300' 3>&-)
+        jobs+=("$job")
+        within 100 test -s "$CORGID_DIR/token-$job"
+        within 100 found "$job"
+        tokens+=("$(cat "$CORGID_DIR/token-$job")")
+    done
+    began=$(date +%s.%N)
+    for i in $(seq 10); do
+        within 50 draws "${tokens[0]}" "${jobs[0]}" null "$i" 200
+        within 50 draws "${tokens[1]}" "${jobs[1]}" null "$i" 200
+        sleep 1
+    done
+    # both sit on it, and it draws what one of them says
+    api GET /v1/nodes/node1 | jq -e '.devices[0] | .watts == 200 and (.modelled | not) and (.jobs | length) == 2'
+    api GET /v1/nodes/node1 | jq -e '.devices[1].modelled'
+    awk -v joules="$(of_gpu)" -v s="$(date +%s.%N)" -v began="$began" \
+        'BEGIN { print joules, 200 * (s - began); exit !(joules > 800 && joules < 200 * (s - began) + 1200) }'
+    scancel "${jobs[@]}"
 }
 
 @test "a script that the plugin runs under a probe is measured by its output; without a token it runs all the same" {
