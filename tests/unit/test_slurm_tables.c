@@ -1,6 +1,7 @@
 /* test_slurm_tables.c - what follows from what Slurm shows of its jobs and nodes */
 #include "support/test.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -427,6 +428,9 @@ static void the_last_known_cluster_is_there_without_slurm(void **state)
     assert_int_equal(lab->cluster->device_count, 2);
     assert_string_equal(lab->cluster->nodes[0].name, "a");
     assert_string_equal(lab->cluster->types[0].name, "v100-16");
+    /* Nobody knows who is there: it is idle from now on, not since ever, and may sleep a
+     * minute from now, when jobs have been told. */
+    assert_true(clock_epoch_s() - lab->cluster->nodes[0].idle_since_s < 60);
     /* A helper comes, and the node is not there any more. */
     answer(lab, false, true, NODE("b", "idle", "", "gpu:v100:1"), "");
     told(lab, "node 1 added with 1\nnode 0 down\n");

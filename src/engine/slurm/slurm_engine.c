@@ -132,6 +132,7 @@ static void on_answer(void *ctx, const char *op, const struct json_value *answer
 {
     struct slurm_engine *e = ctx;
 
+    e->conf_told = e->conf_told || strcmp(op, "conf") == 0;
     if (strcmp(op, "reservations") == 0 && !answer != e->no_reservations) {
         e->no_reservations = !answer;
         log_info(answer ? "slurm_reservations_known" : "slurm_reservations_unknown",
@@ -426,14 +427,17 @@ static void make_control(struct slurm_engine *e)
                                                          .ctx = e->control});
 }
 
-/* A first start has to know what there is; later ones know what there was. */
+/* A first start has to know what there is, and whether nodes may sleep, which the
+ * settings tell; later ones know what there was. */
 static int wait_for_cluster(struct slurm_engine *e, struct err *err)
 {
     double until_s = clock_wall_s() + fmin(FIRST_LOOK_S, 5 * e->options.within_s);
+    bool known = slurm_node_table_count(e->nodes) > 0;
 
-    while (slurm_node_table_count(e->nodes) == 0 && clock_wall_s() < until_s) {
+    while (!known && clock_wall_s() < until_s) {
         advance(e);
         poller_wait(e->poller, 0.1);
+        known = slurm_node_table_count(e->nodes) > 0 && e->conf_told;
     }
     if (slurm_node_table_count(e->nodes) > 0)
         return 0;

@@ -22,7 +22,8 @@ struct slurm_engine {
     double next_look_s; /* monotonic, as the next one */
     double next_conf_s;
     long looks;
-    bool adopted; /* the daemon has named what it knows: jobs may be told */
+    bool conf_told; /* what Slurm's settings are, or that nobody knows */
+    bool adopted;   /* the daemon has named what it knows: jobs may be told */
     bool online, said;
     bool hidden;          /* PrivateData hides jobs; it was said */
     bool no_reservations; /* Slurm does not tell them, likewise */

@@ -2,6 +2,7 @@
  * hears what has changed, slurm_job_table.c asks for devices */
 #include "engine/slurm/slurm_node_table.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -127,13 +128,16 @@ int slurm_node_table_cluster(struct slurm_node_table *t, struct cluster **cluste
     *cluster = cluster_create(t->types.items, (int)t->types.count);
     vec_each (struct node_entry, n, &t->nodes) {
         struct node_spec spec = spec_of(t, n);
+        struct node *node;
 
         cluster_add_node(*cluster, &spec);
-        (*cluster)->nodes[(*cluster)->node_count - 1].state =
-            n->told == TOLD_UP        ? NODE_AWAKE
-            : n->told == TOLD_ASLEEP  ? NODE_ASLEEP
-            : n->told == TOLD_FALLING ? NODE_FALLING
-                                      : NODE_DOWN;
+        node = &(*cluster)->nodes[(*cluster)->node_count - 1];
+        node->state = n->told == TOLD_UP        ? NODE_AWAKE
+                      : n->told == TOLD_ASLEEP  ? NODE_ASLEEP
+                      : n->told == TOLD_FALLING ? NODE_FALLING
+                                                : NODE_DOWN;
+        /* Nobody knows for how long, nor who is there: jobs are told later. */
+        node->since_s = node->idle_since_s = clock_epoch_s();
         for (int i = 0; i < n->device_count; i++)
             (*cluster)->devices[n->first_device + i].drained = n->drained;
     }
