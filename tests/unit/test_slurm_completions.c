@@ -50,9 +50,14 @@ static void the_last_line_counts_unless_it_was_queued_again(void **state)
         LINE("7", "a", "REQUEUED", "2026-11-18T13:02:03", "0:0");
     static const char ended[] = LINE("7", "a", "NODE_FAIL", "2026-11-18T13:01:03", "0:0")
         LINE("7", "a", "CANCELLED", "2026-11-18T13:02:03", "0:15");
+    /* slurmctld was killed, forgot the end, and does not find the run on its node */
+    static const char forgot[] = LINE("7", "a", "COMPLETED", "2026-11-18T13:01:03", "0:0")
+        LINE("7", "a", "NODE_FAIL", "2026-11-18T13:02:03", "0:1");
     struct slurm_completion found;
 
     (void)state;
+    assert_true(find(forgot, "7", 0, &found));
+    assert_string_equal(found.state, "COMPLETED");
     assert_false(find(again, "7", 0, &found));
     assert_true(find(ended, "7", 0, &found));
     assert_string_equal(found.state, "CANCELLED");

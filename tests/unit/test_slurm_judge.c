@@ -181,6 +181,14 @@ static void answered(struct lab *lab, enum slurm_wish order, const char *code)
     look(lab, NULL); /* may have begun before the answer */
 }
 
+/* It waits, and may have ended before: Slurm's book is asked, and has no end of it. */
+static void not_in_book(struct lab *lab)
+{
+    told(lab, "");
+    assert_int_equal(the_job(lab)->wish, WISH_LOOK_UP);
+    answered(lab, WISH_LOOK_UP, NULL);
+}
+
 static struct slurm_ours *run(struct lab *lab)
 {
     struct slurm_job_row row = row_of(SLURM_JOB_RUNS, false);
@@ -213,6 +221,7 @@ static void one_that_does_not_begin_is_held(void **state)
 
     (void)state;
     answered(lab, WISH_START, NULL);
+    row.admin_comment = USERS ".1:{}"; /* our order is known there */
     look(lab, &row);
     assert_int_equal(j->wish, WISH_NOTHING);
     lab->now_s += 20;
@@ -260,6 +269,7 @@ static void slurms_own_requeue_is_held_and_placed_anew(void **state)
     row.restarts = 1;
     row.submit_s = 980;
     look(lab, &row);
+    not_in_book(lab);
     told(lab, "ended requeued\n");
     assert_int_equal(j->wish, WISH_HOLD);
     answered(lab, WISH_HOLD, NULL);
@@ -282,6 +292,7 @@ static void one_whose_release_slurmctld_forgot_is_placed_anew(void **state)
     answered(lab, WISH_START, NULL);
     at_s = lab->now_s;
     look(lab, &row);
+    not_in_book(lab);
     told(lab, "ended no_room\n");
     assert_int_equal(j->stage, STAGE_HELD);
     assert_true(j->rest_s > at_s + 30); /* it may run, and slurmctld ends it */
@@ -342,6 +353,7 @@ static void one_that_slurmctld_forgot_to_run_rests(void **state)
     (void)state;
     row.admin_comment = USERS ".1:{}";
     look(lab, &row);
+    not_in_book(lab);
     told(lab, "ended requeued\n");
     assert_true(j->rest_s > at_s + 5);
     lab_destroy(lab);
@@ -565,6 +577,51 @@ static void what_ended_while_nobody_looked_is_in_slurms_book(void **state)
     lab_destroy(lab);
 }
 
+/* A slurmctld that was killed forgets an end, and queues the job again: it is done. */
+static void what_had_ended_before_slurm_queued_it_again_is_done(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, false);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+
+    (void)state;
+    row.restarts = 1;
+    look(lab, &row);
+    told(lab, "");
+    assert_int_equal(j->wish, WISH_LOOK_UP);
+    tell_book(lab,
+              "{\"state\":\"COMPLETED\",\"uid\":0,\"name\":\"train\",\"end_s\":960}");
+    told(lab, "ended done\n");
+    assert_int_equal(j->wish, WISH_CANCEL);
+    answered(lab, WISH_CANCEL, NULL);
+    row.stands = SLURM_JOB_CANCELLED;
+    look(lab, &row);
+    told(lab, "");
+    lab_destroy(lab);
+}
+
+/* Likewise when it shows the job as it was before it was placed. */
+static void what_had_ended_before_slurm_forgot_that_it_was_placed_is_done(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = start(lab);
+
+    (void)state;
+    answered(lab, WISH_START, NULL);
+    look(lab, &row);
+    tell_book(lab,
+              "{\"state\":\"NODE_FAIL\",\"uid\":0,\"name\":\"train\",\"end_s\":960}");
+    told(lab, ""); /* that is no reason not to run it */
+    j->looked_up = false;
+    look(lab, &row);
+    tell_book(lab,
+              "{\"state\":\"COMPLETED\",\"uid\":0,\"name\":\"train\",\"end_s\":960}");
+    told(lab, "ended done\n");
+    assert_int_equal(j->wish, WISH_CANCEL);
+    lab_destroy(lab);
+}
+
 static void what_was_on_hold_is_handed_in_again_unless_it_may_have_ended(void **state)
 {
     struct lab *lab = lab_create();
@@ -608,6 +665,8 @@ int main(void)
         cmocka_unit_test(what_slurm_forgot_while_it_ran_is_never_run_again),
         cmocka_unit_test(what_slurm_forgot_is_handed_in_again_where_runs_are_fenced),
         cmocka_unit_test(what_ended_while_nobody_looked_is_in_slurms_book),
+        cmocka_unit_test(what_had_ended_before_slurm_queued_it_again_is_done),
+        cmocka_unit_test(what_had_ended_before_slurm_forgot_that_it_was_placed_is_done),
         cmocka_unit_test(what_was_on_hold_is_handed_in_again_unless_it_may_have_ended),
     };
 

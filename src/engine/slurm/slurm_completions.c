@@ -72,6 +72,16 @@ static void read_line(const char *line, struct slurm_completion *c)
         sscanf(exit, "%d:%d", &c->exit_status, &c->signal);
 }
 
+/* Is it what a slurmctld that forgot the end made of a run that had completed? */
+static bool is_afterthought(const struct slurm_completion *last,
+                            const struct slurm_completion *read)
+{
+    return strcmp(last->state, "COMPLETED") == 0 &&
+           strcmp(read->state, "NODE_FAIL") == 0 && last->start_s > 0 &&
+           last->start_s == read->start_s && last->uid == read->uid &&
+           strcmp(last->name, read->name) == 0;
+}
+
 bool slurm_completion_find(const char *text, size_t length, const char *job,
                            double since_s, struct slurm_completion *found)
 {
@@ -91,7 +101,7 @@ bool slurm_completion_find(const char *text, size_t length, const char *job,
             memcpy(line, text, bytes);
             line[bytes] = '\0';
             read_line(line, &read);
-            if (read.end_s >= since_s)
+            if (read.end_s >= since_s && !is_afterthought(&last, &read))
                 last = read;
         }
         text += bytes + 1;

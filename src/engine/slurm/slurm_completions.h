@@ -19,7 +19,9 @@ struct slurm_completion {
 };
 
 /* The last line of this number that ended then or later; false: none, or the last one is
- * of a run that was queued again.  Numbers are given again: the caller compares user and
- * name.  The text may begin in the middle of a line. */
+ * of a run that was queued again.  A run that has completed stays so: a slurmctld that
+ * was killed forgets that, and fails the same run later, as its node does not know it.
+ * Numbers are given again: the caller compares user and name.  The text may begin in the
+ * middle of a line. */
 bool slurm_completion_find(const char *text, size_t length, const char *job,
                            double since_s, struct slurm_completion *found);

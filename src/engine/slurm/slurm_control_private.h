@@ -77,7 +77,8 @@ struct slurm_ours {
     double parked_s;       /* it has had that time, epoch; 0: nobody signalled it;
                               infinite: it may be queued again */
     double began_s;        /* start that was told; 0: none */
-    int ran_restarts;      /* as Slurm counted when it ran last */
+    double ran_from_s;     /* when it ran last, as shown; 0: never */
+    int ran_restarts;      /* as Slurm counted then */
     bool stopping;         /* the daemon said so; */
     bool moving;           /* it goes on elsewhere */
     bool holding;          /* it did not begin in time, and was held */

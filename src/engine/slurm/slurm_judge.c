@@ -223,6 +223,18 @@ static bool was_forgotten(const struct slurm_ours *j)
            (j->stage == STAGE_RUNS && j->shown.restarts == j->ran_restarts);
 }
 
+/* A slurmctld that was killed forgets ends, too: what it shows as waiting, of a job that
+ * ran or may have, is looked up in its book of ends first.  True: that is not done yet.
+ */
+static bool asks_book(struct slurm_ours *j)
+{
+    if (j->looked_up || j->stopping || !j->live || !j->id[0])
+        return false;
+    if (j->wish == WISH_NOTHING)
+        j->wish = WISH_LOOK_UP;
+    return true;
+}
+
 static double rest_s(const struct slurm_control *c, bool forgotten)
 {
     return forgotten ? SLURM_FORGOTTEN_S + c->kill_wait_s : REST_S;
@@ -241,6 +253,8 @@ static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double n
         j->wish = WISH_HOLD;
         return;
     }
+    if (forgotten && asks_book(j))
+        return;
     j->stage = STAGE_HELD;
     j->rest_s = now_s + rest_s(c, forgotten); /* it may have begun since the last look */
     if (j->stopping)
@@ -311,6 +325,8 @@ static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double 
         judge_placed(c, j, now_s);
         break;
     case STAGE_RUNS:
+        if (asks_book(j))
+            break;
         j->rest_s = now_s + rest_s(c, was_forgotten(j));
         j->stage = held ? STAGE_HELD : STAGE_LOOSE;
         j->wish = held ? WISH_NOTHING : WISH_HOLD; /* unless the daemon knows better: */
@@ -346,6 +362,7 @@ static void judge_running(struct slurm_control *c, struct slurm_ours *j, double 
         break;
     case STAGE_PLACED:
         j->stage = STAGE_RUNS;
+        j->ran_from_s = j->shown.start_s;
         j->ran_restarts = j->shown.restarts;
         j->holding = false;
         if (j->wish == WISH_HOLD)
@@ -400,6 +417,19 @@ static void judge_ended(struct slurm_control *c, struct slurm_ours *j, double no
     j->wish = WISH_NOTHING;
 }
 
+/* Slurm shows a job as waiting.  One that was done is done, whatever it has forgotten; of
+ * all others the next look says what follows. */
+static void book_shown(struct slurm_control *c, struct slurm_ours *j, const char *state,
+                       double end_s)
+{
+    if (strcmp(state, "COMPLETED") != 0 || j->shown.stands != SLURM_JOB_WAITS)
+        return;
+    log_info("slurm_end_forgotten", LOG_U64("job", j->job), LOG_STR("id", j->id));
+    slurm_tell_end(c, j, ENGINE_END_DONE, end_s, "Slurm says: completed");
+    j->stage = STAGE_LEAVING;
+    j->wish = WISH_CANCEL;
+}
+
 void slurm_judge_book(struct slurm_control *c, struct slurm_ours *j,
                       const struct json_value *answer, double now_s)
 {
@@ -414,10 +444,13 @@ void slurm_judge_book(struct slurm_control *c, struct slurm_ours *j,
     struct slurm_shown *s = &j->shown;
 
     j->looked_up = true;
-    if (!state || s->there ||
-        j->who != slurm_ours_who((uid_t)json_member_number(answer, "uid", 0),
-                                 json_member_string(answer, "name")))
+    if (!state || j->who != slurm_ours_who((uid_t)json_member_number(answer, "uid", 0),
+                                           json_member_string(answer, "name")))
         return; /* the next look calls it unknown */
+    if (s->there) {
+        book_shown(c, j, state, json_member_number(answer, "end_s", now_s));
+        return;
+    }
     slurm_ours_lose(j);
     s->stands = SLURM_JOB_FAILED;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)

@@ -41,11 +41,15 @@ static char *signal_members(const struct slurm_ours *j)
     return job_members(j, more);
 }
 
+/* Of one that Slurm shows: what became of it since it was handed in, or began. */
 static char *look_up_members(const struct slurm_ours *j)
 {
+    double since_s = j->alive_s - LOOK_SLACK_S;
     char more[48];
 
-    snprintf(more, sizeof(more), ",\"since_s\":%.0f", fmax(0, j->alive_s - LOOK_SLACK_S));
+    if (j->shown.there)
+        since_s = j->stage == STAGE_RUNS ? j->ran_from_s : j->shown.submit_s;
+    snprintf(more, sizeof(more), ",\"since_s\":%.0f", fmax(0, floor(since_s)));
     return job_members(j, more);
 }
 
@@ -272,7 +276,8 @@ void slurm_control_ordered(struct slurm_control *c, uint64_t tag,
     j = c->jobs.items[at];
     was = j->under_way;
     j->under_way = WISH_NOTHING;
-    j->judge_from = c->looks + 2; /* the look under way may have begun before */
+    if (was != WISH_LOOK_UP)          /* which changes nothing */
+        j->judge_from = c->looks + 2; /* the look under way may have begun before */
     if (error)
         log_warn("slurm_refused", LOG_U64("job", tag), LOG_STR("id", j->id),
                  LOG_STR("op", ops[was]), LOG_STR("text", error));
