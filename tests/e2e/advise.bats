@@ -38,6 +38,21 @@ teardown() {
     cmp "$dir/a.json" "$dir/b.json"
 }
 
+@test "--levers says what Corgi may do beside placing: without them it sleeps, shares and moves nothing" {
+    "${advise[@]}" --draws 1 --json > "$dir/all.json"
+    "${advise[@]}" --draws 1 --levers moves,sharing,caps,sleep --json > "$dir/same.json"
+    cmp "$dir/all.json" "$dir/same.json"
+    "${advise[@]}" --draws 1 --levers none --json > "$dir/none.json"
+    "${advise[@]}" --draws 1 --levers sleep,sharing --json > "$dir/some.json"
+    jq -e '.policies[1].moves_per_job == 0' "$dir/none.json"
+    jq -e '.policies[1].moves_per_job == 0' "$dir/some.json"
+    saved() { jq '.policies[1].against_as_it_ran_percent' "$dir/$1.json"; }
+    awk "BEGIN { exit !($(saved all) < $(saved none) && $(saved some) < $(saved none)) }"
+    run "${advise[@]}" --levers sleep,naps
+    [ "$status" -eq 2 ]
+    [[ $output == *"--levers knows moves, sharing, caps, sleep and none, not 'naps'"* ]]
+}
+
 @test "whoever holds GPUs without using them is named, as the counters say" {
     "${advise[@]}" --draws 1 --json > "$dir/a.json"
     jq -e '[.hardly_used[].user] == ["alan"] and .hardly_used[0].mean_use_percent < 5' "$dir/a.json"

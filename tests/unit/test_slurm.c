@@ -2,6 +2,7 @@
 #include "lab/traces/slurm.h"
 
 #include "loop/cluster.h"
+#include "world/power.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,6 +159,31 @@ static void partitions_of_nodes_are_groups(void **state)
     slurm_nodes_fini(&nodes);
     assert_int_equal(read_nodes("NodeName=n1 Partitions=a,b Gres=gpu:a100:8\n", NULL), 0);
     assert_int_equal(slurm_nodes_find(&nodes, "n1")->groups, 1 << 1 | 1 << 2);
+}
+
+static void what_machines_draw_is_taken_from_a_daemons_record(void **state)
+{
+    (void)state;
+    assert_int_equal(read_nodes("NODELIST GRES PARTITION HOST_WATTS\n"
+                                "g1 gpu:v100:2 main 150\n"
+                                "g2 gpu:v100:2 main 0\n"
+                                "g3 gpu:tesla_p100:2,gpu:k80:1 main 300\n",
+                                NULL),
+                     0);
+    assert_int_equal(read_jobs("JobID|Submit|Start|End|AllocTRES\n"
+                               "1|100|100|200|gres/gpu:v100=1\n",
+                               NULL),
+                     0);
+    assert_int_equal(build(false), 0);
+    assert_near(slurm.cluster->nodes[0].host_watts, 150, 1e-9);
+    assert_near(slurm.cluster->nodes[1].host_watts, 120, 1e-9); /* not told */
+    assert_near(slurm.cluster->nodes[2].host_watts, 150, 1e-9); /* one a type */
+    assert_near(slurm.cluster->nodes[3].host_watts, 150, 1e-9);
+    assert_non_null(strstr(str_text(&slurm.cluster_notes), "2 machines draw"));
+    slurm_nodes_fini(&nodes);
+    assert_int_equal(read_nodes("NODELIST GRES HOST_WATTS\ng1 gpu:v100:2 much\n", NULL),
+                     -1);
+    assert_non_null(strstr(err.text, "HOST_WATTS is \"much\""));
 }
 
 static void nodes_come_from_scontrol(void **state)
@@ -329,6 +355,47 @@ static void lists_of_type_names_are_checked(void **state)
     assert_non_null(strstr(err.text, "b=nothing"));
 }
 
+/* A daemon that watched with probes knows rates and needs. */
+static void a_need_that_was_told_is_a_share_of_the_rate_it_had(void **state)
+{
+    (void)state;
+    assert_int_equal(read_jobs("JobID|Submit|Start|End|AllocTRES|Rate|Need\n"
+                               "1|100|100|200|gres/gpu:v100=1|10|2.5\n"
+                               "2|100|100|200|gres/gpu:v100=1|10|\n"
+                               "3|100|100|200|gres/gpu:v100=1||2.5\n"
+                               "4|100|100|200|gres/gpu:v100=1|2|2.5\n",
+                               NULL),
+                     0);
+    assert_near(jobs.jobs[0].arrival.share, 0.25, 1e-9);
+    assert_true(jobs.jobs[1].arrival.share == 0);
+    assert_true(jobs.jobs[2].arrival.share == 0);
+    assert_near(jobs.jobs[3].arrival.share, ARRIVALS_KEPT, 1e-9); /* it fell short */
+    assert_int_equal(jobs.measured, 3);
+    assert_int_equal(jobs.needs_told, 2);
+    assert_int_equal(build(false), 0);
+    assert_non_null(strstr(str_text(&slurm.notes), "Told: what 2 jobs need"));
+}
+
+static void what_a_gpu_drew_says_how_much_it_was_used(void **state)
+{
+    const struct gpu_sheet *card = gpu_find("v100");
+
+    (void)state;
+    assert_int_equal(
+        read_jobs("JobID|Submit|Start|End|AllocTRES|GpuUse|UnusedGpus|Watts\n"
+                  "1|100|100|200|gres/gpu:v100=1|||140\n"
+                  "2|100|100|200|gres/gpu:v100=1|0.9|0|140\n"
+                  "3|100|100|200|gres/gpu:v100=1|||\n"
+                  "4|100|100|200|gres/gpu:v100=1|||1\n",
+                  NULL),
+        0);
+    assert_near(power_draw_watts(card, jobs.jobs[0].arrival.gpu_use), 140, 1e-6);
+    assert_near(jobs.jobs[1].arrival.gpu_use, 0.9, 1e-9); /* counters go before */
+    assert_true(jobs.jobs[2].arrival.gpu_use == 0);       /* not told */
+    assert_true(jobs.jobs[3].arrival.gpu_use > 0 && jobs.jobs[3].arrival.gpu_use < 0.01);
+    assert_int_equal(jobs.drew, 2);
+}
+
 /* Played again where it ran a job takes the time it took, and its need is met there. */
 static void a_job_needs_the_rate_it_had(void **state)
 {
@@ -345,7 +412,8 @@ static void a_job_needs_the_rate_it_had(void **state)
                                          .devices = 1,
                                          .owner = 5,
                                          .like = 77,
-                                         .nodes = 1};
+                                         .nodes = 1,
+                                         .share = i ? 0.3 : 0};
     strcpy(list.items[0].ran_on, world->gpus[FIXTURE_K80].name);
     strcpy(list.items[1].ran_on, world->gpus[FIXTURE_K80].name);
     w = arrivals_workload(&list, &use, world);
@@ -356,7 +424,8 @@ static void a_job_needs_the_rate_it_had(void **state)
         struct truth t = {.world = world, .gpu_of_type = &gpu, .alone_sd = 0.15};
 
         assert_near(r->steps / truth_alone(&t, r, 0, 1), 1000, 1e-6);
-        assert_near(r->job.need.rate / truth_alone(&t, r, 0, 1), ARRIVALS_KEPT, 1e-9);
+        assert_near(r->job.need.rate / truth_alone(&t, r, 0, 1), i ? 0.3 : ARRIVALS_KEPT,
+                    1e-9);
         assert_int_equal(r->job.need.kind, NEED_RATE);
         assert_int_equal(r->job.owner, 5);
     }
@@ -377,6 +446,7 @@ int main(void)
         slurm_test(lists_of_hosts_are_spread_out),
         slurm_test(nodes_come_from_sinfo),
         slurm_test(partitions_of_nodes_are_groups),
+        slurm_test(what_machines_draw_is_taken_from_a_daemons_record),
         slurm_test(nodes_come_from_scontrol),
         slurm_test(bad_nodes_are_refused_by_line),
         slurm_test(jobs_are_told_from_steps_and_from_those_without_gpus),
@@ -385,6 +455,8 @@ int main(void)
         slurm_test(a_type_nobody_tells_must_be_given),
         slurm_test(bad_jobs_are_refused_by_line),
         slurm_test(lists_of_type_names_are_checked),
+        slurm_test(what_a_gpu_drew_says_how_much_it_was_used),
+        slurm_test(a_need_that_was_told_is_a_share_of_the_rate_it_had),
         slurm_test(a_job_needs_the_rate_it_had),
     };
 

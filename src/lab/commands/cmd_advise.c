@@ -25,6 +25,7 @@ struct advise_args {
     const char *cluster;
     double since_s;
     const char *policy;
+    const char *levers;
     int draws;
     uint64_t seed;
     double price, co2_g;
@@ -53,6 +54,11 @@ static const struct option_spec options[] = {
     OPT(struct advise_args, policy, STRING, "policy", 'p', "LIST",
         "what Corgi is compared with, beside what really happened",
         .default_text = "slurm-like,least-energy-caps,ear-like"),
+    OPT(struct advise_args, levers, STRING, "levers", 0, "LIST",
+        "what Corgi and the others may do beside placing: moves, sharing, caps, sleep, "
+        "as "
+        "in the daemon's group slurm; or none",
+        .default_text = "moves,sharing,caps,sleep"),
     OPT(struct advise_args, draws, INT, "draws", 0, "N",
         "play it so many times, with what the jobs compute drawn anew", .min = 1,
         .max = 100, .default_text = "5"),
@@ -91,6 +97,33 @@ static int list_policies(const char *text, struct sweep_options *o, struct err *
     for (size_t i = 0; i < count && o->policy_count < POLICY_MAX; i++)
         if (others[i] != o->policies[1])
             o->policies[o->policy_count++] = others[i];
+    return 0;
+}
+
+/* All that are not named are off. */
+static int set_levers(const char *text, struct optimize_settings *s, struct err *err)
+{
+    struct optimize_settings only = *s;
+    char word[16];
+    int share = s->share_max;
+
+    only.share_max = 1;
+    only.moves = only.caps = only.sleep = false;
+    for (const char *rest = text; str_next_word(&rest, word, sizeof(word));) {
+        if (!strcmp(word, "moves"))
+            only.moves = s->moves;
+        else if (!strcmp(word, "sharing"))
+            only.share_max = share;
+        else if (!strcmp(word, "caps"))
+            only.caps = s->caps;
+        else if (!strcmp(word, "sleep"))
+            only.sleep = s->sleep;
+        else if (strcmp(word, "none") != 0)
+            return err_set(
+                err, ERR_INVALID,
+                "--levers knows moves, sharing, caps, sleep and none, not '%s'", word);
+    }
+    *s = only;
     return 0;
 }
 
@@ -310,7 +343,8 @@ static int run(struct command_call *call)
     if (args->slurm_types && slurm_gres_check_names(args->slurm_types, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     o = sweep_of(args, &slurm);
-    if (list_policies(args->policy, &o, &err) < 0)
+    if (list_policies(args->policy, &o, &err) < 0 ||
+        set_levers(args->levers, &o.sim.settings, &err) < 0)
         return command_wrong_use(call, "%s", err.text);
     if (!args->slurm_jobs) {
         int status = fetch(call, &record, &from);

@@ -433,7 +433,8 @@ static struct sim_request make_as_it_ran(const struct arrival *a,
     if (!(rate > 0))
         rate = r.reference_rate;
     r.job.owner = a->owner;
-    r.job.need = (struct requirement){.kind = NEED_RATE, .rate = ARRIVALS_KEPT * rate};
+    r.job.need = (struct requirement){
+        .kind = NEED_RATE, .rate = (a->share > 0 ? a->share : ARRIVALS_KEPT) * rate};
     r.job.types_allowed = types_named(use->cluster, a->gpus, world, r.cls);
     bind_to_group(&r, a->group, use->cluster, world);
     r.steps = seconds_of(a, use, &r) * rate;

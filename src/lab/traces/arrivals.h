@@ -42,7 +42,8 @@ struct arrival {
     int devices;
     enum arrival_class class;
     char gpus[ARRIVALS_GPUS_SIZE]; /* types it asks for, "t4|p100"; "": any */
-    double share; /* of the reference rate, what it asks for; 0: not told, drawn */
+    double share; /* of the reference rate, or of the rate it had where it ran, what it
+                     asks for; 0: not told: drawn, or ARRIVALS_KEPT */
     /* The rest is for ARRIVAL_AS_IT_RAN. */
     char ran_on[GPU_NAME_SIZE];         /* key of the catalogue */
     char beside_on[ARRIVALS_GPUS_SIZE]; /* types of its other nodes, "t4|p100": the

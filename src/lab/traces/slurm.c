@@ -106,13 +106,24 @@ static void note_jobs(struct str *notes, const struct slurm_jobs *jobs,
     str_addf(
         notes,
         "Assumed: every job is training and needs %.0f %% of the rate it had alone on "
-        "the GPU type it ran on.\n",
-        100 * ARRIVALS_KEPT);
+        "the GPU type it ran on%s.\n",
+        100 * ARRIVALS_KEPT,
+        jobs->needs_told ? ", those that told their need (below) no more than that" : "");
+    if (jobs->needs_told)
+        str_addf(notes,
+                 "Told: what %zu jobs need, as a share of the rate they were measured to "
+                 "have.\n",
+                 jobs->needs_told);
     str_addf(
         notes,
         "Assumed: what a job computes is drawn from the seed%s; a number of GPUs the "
         "rates do not have becomes the next lower one, for longer.\n",
         jobs->named ? ", the same for the same user and job name" : "");
+    if (jobs->drew)
+        str_addf(notes,
+                 "Told: what the GPUs of %zu jobs drew, as the record has it; each "
+                 "computes something that uses such a GPU about as much.\n",
+                 jobs->drew);
     if (unknown)
         str_addf(
             notes,
@@ -169,11 +180,10 @@ static size_t cluster_of_nodes(struct str *yaml, const struct slurm_nodes *nodes
         for (int k = 0; k < n->kinds; k++) {
             str_addf(yaml, "  - {gpu: \"%s\", gpus: %d, name: \"%s", n->card[k]->name,
                      n->gpus[k], n->name);
-            if (n->kinds == 1)
-                str_add(yaml, "\"}\n");
-            else
-                str_addf(yaml, "-%s\", host: %gW}\n", n->card[k]->name,
-                         (double)CLUSTER_HOST_WATTS / n->kinds);
+            if (n->kinds > 1)
+                str_addf(yaml, "-%s", n->card[k]->name);
+            str_addf(yaml, "\", host: %gW}\n",
+                     (n->host_watts > 0 ? n->host_watts : CLUSTER_HOST_WATTS) / n->kinds);
         }
     }
     return mixed;
@@ -258,6 +268,21 @@ static void cluster_of_jobs(struct str *yaml, const struct slurm_jobs *jobs)
     }
 }
 
+static void note_hosts(struct str *notes, const struct slurm_nodes *nodes)
+{
+    size_t told = 0;
+
+    for (size_t i = 0; nodes && i < nodes->count; i++)
+        told += nodes->nodes[i].host_watts > 0;
+    if (told > 0)
+        str_addf(notes, "; %zu machines draw without their GPUs what the record says",
+                 told);
+    if (!nodes || told < nodes->count)
+        str_addf(notes, "; %s draws %d W without its GPUs (--cluster changes it)",
+                 told > 0 ? "each other one" : "a machine", CLUSTER_HOST_WATTS);
+    str_add(notes, ".\n");
+}
+
 static int make_cluster(struct slurm *s, const struct slurm_jobs *jobs,
                         const struct slurm_nodes *nodes, const struct slurm_options *o,
                         struct err *err)
@@ -285,9 +310,7 @@ static int make_cluster(struct slurm *s, const struct slurm_jobs *jobs,
                  "Assumed: %d nodes with %d GPUs, the most in use at once (--slurm-nodes "
                  "tells)",
                  s->cluster->node_count, s->cluster->device_count);
-    str_addf(&s->cluster_notes,
-             "; a machine draws %d W without its GPUs (--cluster changes it).\n",
-             CLUSTER_HOST_WATTS);
+    note_hosts(&s->cluster_notes, nodes);
     if (mixed)
         str_addf(&s->cluster_notes,
                  "Assumed: nodes with several GPU types (%zu) are one node a type.\n",

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "probe/jobstats.h"
+#include "world/power.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -38,6 +39,9 @@ enum column {
     PARTITION,
     GPU_USE, /* of a daemon's record, with the next: see corgi/slurm_export.h */
     UNUSED_GPUS,
+    RATE,
+    NEED,
+    WATTS,
     COLUMN_COUNT
 };
 
@@ -46,7 +50,8 @@ static const char *const titles[COLUMN_COUNT] = {
     "ElapsedRaw", "Start",   "End",          "Eligible",
     "ReqTRES",    "NNodes",  "NodeList",     "State",
     "User",       "JobName", "AdminComment", "ConsumedEnergyRaw",
-    "Partition",  "GpuUse",  "UnusedGpus"};
+    "Partition",  "GpuUse",  "UnusedGpus",   "Rate",
+    "Need",       "Watts"};
 
 struct jobs_reading {
     vec_of(struct slurm_job) list;
@@ -309,6 +314,37 @@ static void read_counters(struct jobs_reading *r, struct slurm_job *job)
     job->arrival.gpu_use = isnan(job->gpu_use) ? 0 : fmax(job->gpu_use, LEAST_USE);
 }
 
+/* What it was measured to do, and what it must: a daemon's record tells them.  Nobody is
+ * taken to need more than those of whom nothing is told. */
+static void read_rates(struct jobs_reading *r, struct slurm_job *job)
+{
+    double need;
+
+    job->rate = NAN;
+    if (!parse_double(r->field[RATE], &job->rate) || !(job->rate > 0)) {
+        job->rate = NAN;
+        return;
+    }
+    r->found.measured++;
+    if (!parse_double(r->field[NEED], &need) || !(need > 0))
+        return;
+    job->arrival.share = fmin(need / job->rate, ARRIVALS_KEPT);
+    r->found.needs_told++;
+}
+
+/* What its GPUs drew says how much it used them, unless counters say that. */
+static void read_watts(struct jobs_reading *r, struct slurm_job *job)
+{
+    const struct gpu_sheet *card = gpu_find(job->arrival.ran_on);
+    double watts;
+
+    if (!card || !isnan(job->gpu_use) || !parse_double(r->field[WATTS], &watts) ||
+        !(watts > 0))
+        return;
+    job->arrival.gpu_use = fmax(power_busy(card, watts), LEAST_USE);
+    r->found.drew++;
+}
+
 static int read_line(struct jobs_reading *r, char *line)
 {
     struct slurm_job job;
@@ -343,6 +379,8 @@ static int read_line(struct jobs_reading *r, char *line)
         job.arrival.group = slurm_nodes_group(r->nodes, r->field[PARTITION]);
     r->found.bound += job.arrival.group > 0;
     read_counters(r, &job);
+    read_rates(r, &job);
+    read_watts(r, &job);
     job.hosts = mem_strdup(r->field[NODE_LIST]);
     job.arrival.record = r->list.count;
     vec_push(&r->list, job);

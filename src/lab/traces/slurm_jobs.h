@@ -2,8 +2,9 @@
  *
  * Needed columns: JobID, Submit, AllocTRES, and Elapsed, ElapsedRaw or Start and End.
  * Used if there: Eligible, Start, ReqTRES, NNodes, NodeList, State, User, JobName,
- * Partition, AdminComment (counters of probe/jobstats.h), ConsumedEnergyRaw.  Others are
- * passed over. */
+ * Partition, AdminComment (counters of probe/jobstats.h), ConsumedEnergyRaw.  A daemon's
+ * record has GpuUse, UnusedGpus, Rate, Need and Watts beside them
+ * (corgi/slurm_export.h).  Others are passed over. */
 #pragma once
 
 #include "base/intern.h"
@@ -17,6 +18,7 @@ struct slurm_job {
     char *hosts;        /* NodeList: where it ran; "": not told */
     double gpu_use;     /* mean of its GPUs, 0..1, by jobstats; NaN: not told */
     double consumed_j;  /* what Slurm itself has metered; NaN: not told */
+    double rate;        /* steps/s it was measured to do; NaN: not told */
     int unused_gpus;    /* of its GPUs, by jobstats: never used */
     bool still_running; /* it may go on for longer than is told */
 };
@@ -38,6 +40,9 @@ struct slurm_jobs {
     size_t counted_short;   /* too short for them, by its own word */
     size_t counted_damaged; /* whose counters cannot be read */
     size_t metered;         /* with energy of Slurm's own */
+    size_t measured;        /* with the rate they had, */
+    size_t needs_told;      /* and with what they need */
+    size_t drew;            /* with what their GPUs drew */
     bool named;             /* there are names of jobs */
 };
 

@@ -14,6 +14,8 @@
 
 /* ---- machines ---------------------------------------------------------------------- */
 
+#define HOST_MOST 20000.0 /* watts, as in a cluster's file */
+
 struct nodes_reading {
     vec_of(struct slurm_node) list;
     struct map *by_name;
@@ -110,16 +112,23 @@ static int add_cards(struct slurm_node *node, const struct gpu_sheet *card, int 
     return 0;
 }
 
-/* All nodes of a list have these GPUs and are in these partitions (NULL: not told). */
-static int add_nodes(struct nodes_reading *r, const char *hosts, const char *gres,
-                     const char *partitions)
+/* What a line tells of its nodes; NULL: it does not. */
+struct node_words {
+    const char *host, *gres, *partitions, *watts;
+};
+
+static int add_nodes(struct nodes_reading *r, const struct node_words *words)
 {
     const struct gpu_sheet *card;
     struct slurm_gres g;
 
-    if (slurm_gres_read(&g, gres, r->err) < 0)
+    if (slurm_gres_read(&g, words->gres, r->err) < 0)
         return -1;
-    r->like = (struct slurm_node){.groups = read_groups(r, partitions)};
+    r->like = (struct slurm_node){.groups = read_groups(r, words->partitions)};
+    if (words->watts && (!parse_double(words->watts, &r->like.host_watts) ||
+                         !(r->like.host_watts >= 0 && r->like.host_watts <= HOST_MOST)))
+        return err_set(r->err, ERR_FORMAT, "HOST_WATTS is \"%.40s\", want watts",
+                       words->watts);
     for (int k = 0; k < g.kinds; k++) {
         card = slurm_gres_card(r->names, g.kind[k].type, r->err);
         if (!card || add_cards(&r->like, card, g.kind[k].count, r->err) < 0)
@@ -130,9 +139,9 @@ static int add_nodes(struct nodes_reading *r, const char *hosts, const char *gre
         return err_set(r->err, ERR_NOT_FOUND,
                        "GRES \"%.60s\" does not tell the type of its GPUs; say it with "
                        "--slurm-types gpu=CARD",
-                       gres);
+                       words->gres);
     if (add_cards(&r->like, card, g.untyped, r->err) < 0 ||
-        slurm_hosts(hosts, CLUSTER_MAX_NODES, add_node, r, r->err) < 0 || r->failed)
+        slurm_hosts(words->host, CLUSTER_MAX_NODES, add_node, r, r->err) < 0 || r->failed)
         return -1;
     if (r->list.count > CLUSTER_MAX_NODES)
         return err_set(r->err, ERR_LIMIT, "more than %d nodes", CLUSTER_MAX_NODES);
@@ -158,7 +167,7 @@ static char *next_word(char **rest)
 
 /* Where a list has what; -1: nowhere. */
 struct sinfo_columns {
-    int host, gres, partition;
+    int host, gres, partition, watts;
 };
 
 /* False: it is no header. */
@@ -168,7 +177,7 @@ static bool read_header(const char *line, struct sinfo_columns *at)
 
     if (!str_copy(copy, sizeof(copy), line))
         return false;
-    *at = (struct sinfo_columns){-1, -1, -1};
+    *at = (struct sinfo_columns){-1, -1, -1, -1};
     for (int i = 0; (word = next_word(&rest)); i++) {
         if (!strcmp(word, "NODELIST") || !strcmp(word, "HOSTNAMES"))
             at->host = i;
@@ -176,6 +185,8 @@ static bool read_header(const char *line, struct sinfo_columns *at)
             at->gres = i;
         if (!strcmp(word, "PARTITION"))
             at->partition = i;
+        if (!strcmp(word, "HOST_WATTS"))
+            at->watts = i;
     }
     return at->host >= 0;
 }
@@ -183,22 +194,24 @@ static bool read_header(const char *line, struct sinfo_columns *at)
 static int read_sinfo_line(struct nodes_reading *r, char *line,
                            const struct sinfo_columns *at)
 {
-    const char *hosts = NULL, *gpus = NULL, *partitions = NULL;
+    struct node_words words = {0};
     char *word;
 
     for (int i = 0; (word = next_word(&line)); i++) {
         if (i == at->host)
-            hosts = word;
+            words.host = word;
         if (i == at->gres)
-            gpus = word;
+            words.gres = word;
         if (i == at->partition)
-            partitions = word;
+            words.partitions = word;
+        if (i == at->watts)
+            words.watts = word;
     }
-    if (!hosts || !gpus)
+    if (!words.host || !words.gres)
         return err_set(r->err, ERR_FORMAT,
                        "no name of a node and its GRES; make the list with sinfo -N -o "
                        "\"%%N %%G\"");
-    return add_nodes(r, hosts, gpus, partitions);
+    return add_nodes(r, &words);
 }
 
 static int read_sinfo(struct nodes_reading *r, struct slurm_lines *lines, char *line)
@@ -214,7 +227,7 @@ static int read_sinfo(struct nodes_reading *r, struct slurm_lines *lines, char *
         }
         more = slurm_lines_next(lines, &line, r->err);
     } else {
-        at = (struct sinfo_columns){0, 1, -1};
+        at = (struct sinfo_columns){0, 1, -1, -1};
     }
     for (; more > 0; more = slurm_lines_next(lines, &line, r->err))
         if (read_sinfo_line(r, line, &at) < 0)
@@ -223,11 +236,7 @@ static int read_sinfo(struct nodes_reading *r, struct slurm_lines *lines, char *
 }
 
 /* A record is complete when the next begins, or none does. */
-struct node_record {
-    const char *host, *gres, *partitions;
-};
-
-static int end_record(struct nodes_reading *r, struct node_record *record)
+static int end_record(struct nodes_reading *r, struct node_words *record)
 {
     int rc = 0;
 
@@ -235,14 +244,14 @@ static int end_record(struct nodes_reading *r, struct node_record *record)
         rc = err_set(r->err, ERR_FORMAT, "node %.60s has no Gres= behind it",
                      record->host);
     else if (record->host)
-        rc = add_nodes(r, record->host, record->gres, record->partitions);
-    *record = (struct node_record){0};
+        rc = add_nodes(r, record);
+    *record = (struct node_words){0};
     return rc;
 }
 
 static int read_scontrol(struct nodes_reading *r, struct slurm_lines *lines, char *line)
 {
-    struct node_record record = {0};
+    struct node_words record = {0};
     int more = 1;
     char *word;
 

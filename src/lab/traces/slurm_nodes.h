@@ -1,8 +1,9 @@
 /* slurm_nodes.h - the machines of a Slurm cluster and their GPUs
  *
- * From `sinfo -N -o "%N %G %P"` (of further columns PARTITION is read; without a header
- * the first two are these) or from `scontrol show node`, with or without -o: told apart
- * by the first word.  A node that is in several partitions is there once. */
+ * From `sinfo -N -o "%N %G %P"` (of further columns PARTITION is read, and HOST_WATTS,
+ * which a daemon's record has; without a header the first two are these) or from
+ * `scontrol show node`, with or without -o: told apart by the first word.  A node that is
+ * in several partitions is there once. */
 #pragma once
 
 #include "base/intern.h"
@@ -21,7 +22,8 @@ struct slurm_node {
     int kinds; /* 0: no GPUs */
     const struct gpu_sheet *card[SLURM_MAX_KINDS];
     int gpus[SLURM_MAX_KINDS];
-    uint64_t groups; /* bit g: it is in that partition, see slurm_nodes_group() */
+    double host_watts; /* it draws without its GPUs; 0: not told */
+    uint64_t groups;   /* bit g: it is in that partition, see slurm_nodes_group() */
 };
 
 struct slurm_nodes {
