@@ -297,6 +297,16 @@ static void one_whose_release_slurmctld_forgot_is_placed_anew(void **state)
     assert_int_equal(j->stage, STAGE_HELD);
     assert_true(j->rest_s > at_s + 30); /* it may run, and slurmctld ends it */
     lab_destroy(lab);
+    lab = lab_create();
+    j = start(lab);
+    lab->control->report = "https://corgi:8421";
+    answered(lab, WISH_START, NULL);
+    at_s = lab->now_s;
+    look(lab, &row);
+    not_in_book(lab);
+    told(lab, "ended no_room\n");
+    assert_true(j->rest_s > at_s + 30); /* its probe may yet say that it is done */
+    lab_destroy(lab);
 }
 
 static void one_that_somebody_held_before_it_began_stays_held(void **state)

@@ -22,6 +22,9 @@
 /* slurmd refuses to launch a job on a node where it ended within the same second ("Job
  * credential revoked"), and slurmctld then fails the job. */
 #define REST_S 1.1
+/* What Slurm forgot may have ended well, and its probe says so; one that could not reach
+ * the daemon tries again after some seconds. */
+#define PROBE_S 20.0
 /* Slurm tells in whole seconds when slurmctld began. */
 #define BOOT_CLOCK_S 1.0
 
@@ -237,7 +240,9 @@ static bool asks_book(struct slurm_ours *j)
 
 static double rest_s(const struct slurm_control *c, bool forgotten)
 {
-    return forgotten ? SLURM_FORGOTTEN_S + c->kill_wait_s : REST_S;
+    if (!forgotten)
+        return REST_S;
+    return SLURM_FORGOTTEN_S + c->kill_wait_s + (c->report ? PROBE_S : 0);
 }
 
 static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double now_s)
