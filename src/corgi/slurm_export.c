@@ -10,6 +10,7 @@
 #include "corgi/daemon.h"
 #include "loop/types.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 #define MOST_JOBS 1000 /* of which energy is told: those that drew most */
 #define METERED   0.05 /* of a job's joules may be the model's */
 
-/* "node1 gpu:v100-16:2,gpu:k80:1 a,b": devices of one type stand in a row. */
+/* "node1 gpu:v100-16:2,gpu:k80:1 150 a,b": devices of one type stand in a row. */
 static void write_node(const struct json_value *node, struct str *out)
 {
     const struct json_value *devices = json_value_get(node, "devices");
@@ -37,7 +38,8 @@ static void write_node(const struct json_value *node, struct str *out)
         }
         run++;
     }
-    str_addf(out, ":%d %s\n", run, view_text_or(node, "partitions", ""));
+    str_addf(out, ":%d %.6g %s\n", run, fmax(0, view_number(node, "host_watts")),
+             view_text_or(node, "partitions", ""));
 }
 
 static int write_nodes(const struct command_call *call, struct str *out)
@@ -49,7 +51,7 @@ static int write_nodes(const struct command_call *call, struct str *out)
     if (status)
         return status;
     nodes = json_value_get(daemon_root(&answer), "nodes");
-    str_add(out, "NODELIST GRES PARTITION\n");
+    str_add(out, "NODELIST GRES HOST_WATTS PARTITION\n");
     for (size_t i = 0; i < json_value_count(nodes); i++)
         write_node(json_value_item(nodes, i), out);
     client_answer_fini(&answer);
@@ -114,6 +116,28 @@ static int ask_metered(const struct command_call *call, struct metered_jobs *m)
 /* ---- jobs --------------------------------------------------------------------------
  */
 
+static void add_number(struct str *out, double value)
+{
+    if (value > 0) /* not NaN */
+        str_addf(out, "|%.6g", value);
+    else
+        str_add(out, "|");
+}
+
+/* The rate it was measured to have, what it needs, and what each GPU drew, which is known
+ * of one that ran once and had its GPUs alone. */
+static void write_measured(const struct json_value *job, size_t gpus, struct str *out)
+{
+    double ran_s = view_number(job, "ended_s") - view_number(job, "placed_s");
+
+    add_number(out, view_number(job, "mean_rate"));
+    add_number(out, view_number(job, "required_rate"));
+    add_number(out, view_number(job, "attempt") > 1 ||
+                            json_member_bool(job, "part_of_gpu", false)
+                        ? NAN
+                        : view_number(job, "joules") / ran_s / (double)gpus);
+}
+
 /* A job that had GPUs, as sacct would tell it. */
 static void write_job(const struct json_value *job, const struct metered_jobs *metered,
                       struct str *out)
@@ -165,6 +189,7 @@ static void write_job(const struct json_value *job, const struct metered_jobs *m
     str_add(out, "|");
     if (map_get(metered->rows, (uint64_t)view_number(job, "id"), &row))
         str_addf(out, "%.6g", metered->joules.items[row]);
+    write_measured(job, count, out);
     str_add(out, "\n");
     str_fini(&nodes);
 }
@@ -179,7 +204,7 @@ static int write_jobs(const struct command_call *call, double from_s,
     int status;
 
     str_add(out, "JobID|User|JobName|Submit|Start|End|AllocTRES|NNodes|NodeList|State|"
-                 "GpuUse|UnusedGpus|Partition|ConsumedEnergyRaw\n");
+                 "GpuUse|UnusedGpus|Partition|ConsumedEnergyRaw|Rate|Need|Watts\n");
     do {
         struct client_answer answer;
         const struct json_value *jobs;
