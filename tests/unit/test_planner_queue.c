@@ -1,4 +1,4 @@
-/* test_planner_queue.c - which devices gangs wait for
+/* test_planner_queue.c - which devices gangs wait for, and how far a queue is looked at
  *
  * What is held for whom is in scenario_queues too, over days. */
 #include <setjmp.h>
@@ -73,10 +73,35 @@ static void a_gang_awaits_a_node_where_it_is_done_earlier(void **state)
     }
 }
 
+/* A round looks at the head of a long queue.  Where all of that starts, the next round is
+ * due at once, and not when something happens. */
+static void a_queue_that_was_cut_short_is_looked_at_again(void **state)
+{
+    (void)state;
+    for (int devices = 63; devices <= 100; devices += 37) {
+        size_t seated = 0;
+
+        world_init(&w);
+        world_node(&w, FAST, devices);
+        for (int i = 0; i < 80; i++)
+            world_job(&w, 1)->job.may_share = false;
+        world_plan(&w);
+        for (size_t i = 0; i < w.count; i++)
+            seated += world_seat(&w, &w.jobs[i]) >= 0;
+        assert_int_equal(seated, devices < 64 ? devices : 64);
+        if (devices < 64)
+            assert_true(w.plan.again_s > w.now_s); /* those behind it find none either */
+        else
+            assert_true(w.plan.again_s == w.now_s);
+        world_fini(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gang_awaits_a_node_where_it_is_done_earlier),
+        cmocka_unit_test(a_queue_that_was_cut_short_is_looked_at_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,7 @@ struct planner_state {
     double used_joules;    /* since the first round */
     double guessed_joules; /* expected to be lost by trials so far */
     vec_of(int) queue;     /* those shown who wait, in their order */
+    bool queue_cut;        /* others wait who were not shown */
     vec_of(int) order;
     vec_of(struct planner_seats) gangs; /* moved in this round */
     int preemptions;     /* jobs for which others were looked at in this round */

@@ -58,13 +58,14 @@ void planner_show(struct planner_state *s, const struct optimize_input *in)
     bool *shown = mem_array(bool, in->job_count + 1);
     size_t *order = mem_array(size_t, in->job_count + 1);
     int *place = mem_array(int, in->job_count + 1);
-    size_t count = queue_order(in, ORDER_MOST, order);
+    size_t count = queue_order(in, ORDER_MOST, order), waiting = 0;
 
     choose_head(in, order, count, shown);
     vec_clear(&s->shown_jobs);
     vec_clear(&s->seats);
     vec_clear(&s->shown_stamps);
-    for (size_t i = 0; i < in->job_count; i++)
+    for (size_t i = 0; i < in->job_count; i++) {
+        waiting += optimize_input_waits(in, i);
         if (!optimize_input_waits(in, i) || shown[i]) {
             place[i] = (int)s->shown_jobs.count;
             vec_push(&s->shown_jobs, in->jobs[i]);
@@ -72,10 +73,12 @@ void planner_show(struct planner_state *s, const struct optimize_input *in)
             if (in->stamps)
                 vec_push(&s->shown_stamps, in->stamps[i]);
         }
+    }
     vec_clear(&s->queue);
     for (size_t i = 0; i < count; i++)
         if (shown[order[i]])
             vec_push(&s->queue, place[order[i]]);
+    s->queue_cut = waiting > s->queue.count;
     free(shown);
     free(order);
     free(place);
