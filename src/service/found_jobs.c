@@ -62,23 +62,39 @@ static bool is_stored(const struct store_job *job, const char *ref)
     return same;
 }
 
-/* The number of the stored job that is this one and has ended; 0: none has. */
-static uint64_t ended_before(struct service *s, const struct engine_found *f)
+static uint64_t ended_by_key(struct service *s, const struct engine_found *f,
+                             bool with_time)
 {
     struct store_job *job = NULL;
     char key[KEY_SIZE];
     uint64_t found = 0;
 
-    key_of(f->ref, false, key);
-    if (f->number > 0 ? records_get(s->records, f->number) != NULL ||
-                            store_read_job(s->reader, f->number, &job, NULL) < 0
-                      : records_keyed(s->records, f->user, key) ||
-                            store_find_job(s->reader, f->user, key, &job, NULL) < 0)
+    key_of(f->ref, with_time, key);
+    if (records_keyed(s->records, f->user, key) ||
+        store_find_job(s->reader, f->user, key, &job, NULL) < 0)
         return 0;
-    if (f->number > 0 || is_stored(job, f->ref))
+    if (is_stored(job, f->ref))
         found = job->request.job.id;
     store_job_destroy(job);
     return found;
+}
+
+/* The number of the stored job that is this one and has ended; 0: none has. */
+static uint64_t ended_before(struct service *s, const struct engine_found *f)
+{
+    struct store_job *job = NULL;
+    uint64_t found;
+
+    if (f->number ==
+        0) { /* a number that was given twice has a longer key, see new_key() */
+        found = ended_by_key(s, f, false);
+        return found > 0 ? found : ended_by_key(s, f, true);
+    }
+    if (records_get(s->records, f->number) ||
+        store_read_job(s->reader, f->number, &job, NULL) < 0)
+        return 0;
+    store_job_destroy(job);
+    return f->number;
 }
 
 /* The key a new job gets; false: it is stored already, and has ended. */

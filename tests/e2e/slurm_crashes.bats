@@ -122,3 +122,37 @@ began() {
     wait_state "$ours" 'done'
     [ "$(runs_of begin)" = 1 ]
 }
+
+of_number() { # NUMBER [STATE]: so many jobs of that number are stored
+    sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from jobs where key like 'found:$1%' and state like '${2:-%}'"
+}
+
+has_stored() { # COUNT NUMBER [STATE]
+    [ "$(of_number "${@:2}")" = "$1" ]
+}
+
+@test "a number that slurmctld gave twice: the second job's end is known too, by a daemon that starts again" {
+    local number again
+    "$CORGI_BIN/corgi" policy set paused=yes > /dev/null
+    just_saved
+    number=$(hand_in 0.1 --gres=gpu:1)
+    within 50 has_stored 1 "$number"
+    kill_ctld
+    start_ctld
+    within 100 sh -c "scontrol ping | grep -q UP"
+    again=$(hand_in 0.2 --gres=gpu:1)
+    [ "$again" = "$number" ]
+    within 100 has_stored 2 "$number"
+    just_saved
+    "$CORGI_BIN/corgi" policy set paused=no > /dev/null
+    within 300 has_stored 1 "$number" 'done'
+    corgid_kill
+    kill_ctld
+    start_ctld
+    within 100 is "$number" PENDING # it has forgotten that it ever ran
+    corgid_start
+    within 200 is "$number" CANCELLED
+    sleep 1
+    [ "$(runs_of begin)" = 1 ]
+    has_stored 2 "$number"
+}
