@@ -128,8 +128,6 @@ int listeners_open(struct service *s, struct err *err)
     const struct service_listen_config *c = &s->config.listen;
     int given = daemon_process_listen_fds();
 
-    if (reports_load_key(s, err) < 0)
-        return -1;
     for (int i = 0; i < given; i++)
         if (server_listen_fd(s->server, 3 + i, err) < 0)
             return -1;

@@ -345,7 +345,9 @@ struct service *service_create_take(struct service_config *config, const char *p
         goto failed;
     listeners_make(s);
     quotas_take_config(s);
-    if (restart_rebuild(s, err) < 0 || listeners_open(s, err) < 0)
+    /* The key first: jobs that the engine hears of again get tokens. */
+    if (reports_load_key(s, err) < 0 || restart_rebuild(s, err) < 0 ||
+        listeners_open(s, err) < 0)
         goto failed;
     if (s->config.pid_file && daemon_process_write_pid(s->config.pid_file, err) < 0)
         goto failed;

@@ -173,3 +173,18 @@ back() { # NODE
     network_up
     back "$node"
 }
+
+@test "a job that a daemon hands in after its restart has a token that is good" {
+    local ours ctld
+    ctld=$(cat "$SLURM_LAB/run/slurmctld.pid")
+    kill "$ctld"
+    while kill -0 "$ctld" 2> /dev/null; do sleep 0.05; done
+    ours=$(submit 3)
+    sleep 0.5
+    corgid_kill # Slurm never heard of the job
+    "$SLURM_CLUSTER" ctld "$SLURM_LAB" 3>&-
+    corgid_start
+    within 3 wait_state "$ours" 'done'
+    [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from events
+        where job = $ours and json_extract(data, '$.what') = 'completed'")" = 1 ] # its probe's word
+}
