@@ -118,7 +118,8 @@ struct batch {
     struct store_job *ended; /* as stored; NULL: it has not, or nobody asked yet */
     struct report_run *run;
     enum report_claim claim;
-    bool whole;               /* the run is all of the job */
+    bool whole; /* the run is all of the job */
+    bool done;  /* it was done, which the store is to know before it is told */
     struct store_batch *late; /* rows of a job that has ended; NULL: none */
     int taken, known, refused;
 };
@@ -203,7 +204,7 @@ static bool take_late(struct batch *b, const struct probe_report *p)
  * that runs or leaves the engine tells the end itself, unless Slurm lost sight of it
  * (was_done() of engine_events.c); the end of an earlier one takes back what the job was
  * given since. */
-static void note_done(const struct batch *b, const struct probe_report *p)
+static void note_done(struct batch *b, const struct probe_report *p)
 {
     struct record *r = b->record;
     struct tx *tx;
@@ -213,6 +214,7 @@ static void note_done(const struct batch *b, const struct probe_report *p)
         r->phase >= PHASE_LEAVING || b->run->rank != 0 || p->exit_status != 0 ||
         p->signal != 0 || p->told != 0)
         return;
+    b->done = true;
     if (b->claim == REPORT_LOST) {
         lifecycle_done(b->s, r);
         return;
@@ -229,7 +231,7 @@ static void note_done(const struct batch *b, const struct probe_report *p)
 }
 
 /* What is not taken yet may still say that the job must not run again. */
-static void note_ends(const struct batch *b, const struct json_value *lines)
+static void note_ends(struct batch *b, const struct json_value *lines)
 {
     for (size_t i = 0; i < json_value_count(lines); i++) {
         const char *line = json_value_string(json_value_item(lines, i));
@@ -391,6 +393,7 @@ static bool is_too_early(const struct batch *b)
 
 static void answer(const struct batch *b, struct request *r)
 {
+    const struct record *now = records_get(b->s->records, b->job);
     struct handlers_answer a;
 
     handlers_begin(&a, r, NULL);
@@ -401,7 +404,11 @@ static void answer(const struct batch *b, struct request *r)
     json_out_key_int(&a.out, "refused", b->refused);
     json_out_key_bool(&a.out, "stop", b->claim == REPORT_LOST && !b->run->ended);
     json_out_key_number(&a.out, "ask_s", b->claim == REPORT_FREE ? 0 : ASK_S);
-    handlers_answer(&a, 200);
+    /* Whoever hears 200 throws the reports away: after whatever was to be stored. */
+    if (b->done || (now && now->done_attempt > 0))
+        handlers_commit(&a, tx_begin(b->s), 200);
+    else
+        handlers_answer(&a, 200);
 }
 
 /* -1: whoever asks may not speak for this job, or names none; the request was answered.

@@ -188,3 +188,32 @@ back() { # NODE
     [ "$(sqlite3 "$CORGID_DIR/state/corgi.db" "select count(*) from events
         where job = $ours and json_extract(data, '$.what') = 'completed'")" = 1 ] # its probe's word
 }
+
+@test "the end that a probe tells is on the disk before the probe hears that it was taken" {
+    local preload ours node run body from
+    preload=$(dirname "$CORGI_BIN")/tests/libchaos_preload.so
+    [ -e "$preload" ] || skip "libchaos_preload.so was not built"
+    corgid_stop
+    head -c 64 /dev/zero > "$CORGID_DIR/world"
+    export LD_PRELOAD=$preload CHAOS_WORLD=$CORGID_DIR/world
+    corgid_start
+    unset LD_PRELOAD
+    ours=$(submit 90)
+    within 200 begun 1
+    sleep 4 # the daemon has heard of the run
+    node=$(grep ^begin ran | cut -d ' ' -f 3)
+    run=$(run_of 1)
+    body=$(jq -cn --argjson job "$ours" --arg run "$run" --arg node "$node" \
+        '{job: $job, run: $run, node: $node, whole: true, first: 1000,
+          reports: ["corgi=1 kind=ended job=\($job) attempt=1 at=1 exit=0 signal=0 told=0"]}')
+    printf '\320\007' | dd of="$CORGID_DIR/world" bs=1 seek=8 conv=notrunc status=none # a sync takes 2000 ms
+    from=$(date +%s%3N)
+    [ "$(api_status POST /v1/reports "$body")" = 200 ]
+    [ $(($(date +%s%3N) - from)) -ge 1500 ]
+    corgid_kill
+    head -c 64 /dev/zero | dd of="$CORGID_DIR/world" conv=notrunc status=none
+    corgid_start
+    scontrol requeue "$(slurm_id "$ours")" # as a slurmctld does that forgot the end
+    within 3 wait_state "$ours" 'done'
+    [ "$(grep -c ^begin ran)" -eq 1 ]
+}
