@@ -22,9 +22,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AGAIN_FIRST_S  1.0
-#define AGAIN_MOST_S   15.0
-#define AGAIN_FENCED_S 3.0  /* a run that may have lost its claim while it was cut off */
+#define AGAIN_FIRST_S 1.0
+#define AGAIN_MOST_S  15.0
+/* A run that may have lost its claim while it was cut off; and the end of one that is all
+ * of a job, for which the job may be started again until it is heard. */
+#define AGAIN_FENCED_S 3.0
 #define OTHERS_EVERY_S 30.0 /* a look for what others left */
 #define TAKE_MOST      256
 #define TOO_OLD_S      (2 * 86400.0)
@@ -190,6 +192,7 @@ struct reporter {
     const char *folder;
     double patience_s;
     double again_s, wait_s; /* when to try again, and how long after that */
+    double most_s;          /* that at most */
     double others_s;        /* a look at what others left */
     double ended_s;         /* the probe has gone; INFINITY: not yet */
     double ask_s;           /* ask then whether the run may go on; INFINITY: no need */
@@ -245,7 +248,7 @@ static bool try_delivery(struct reporter *r, double now_s)
         return true;
     case DELIVER_LATER:
         r->again_s = clock_wall_s() + r->wait_s;
-        r->wait_s = fmin(2 * r->wait_s, isinf(r->ask_s) ? AGAIN_MOST_S : AGAIN_FENCED_S);
+        r->wait_s = fmin(2 * r->wait_s, isinf(r->ask_s) ? r->most_s : AGAIN_FENCED_S);
         return true;
     case DELIVER_NEVER:
         break;
@@ -289,6 +292,7 @@ static int report(const struct report_args *args, const char *folder, struct err
     struct reporter r = {.folder = folder,
                          .patience_s = args->patience_s,
                          .wait_s = AGAIN_FIRST_S,
+                         .most_s = args->whole ? AGAIN_FENCED_S : AGAIN_MOST_S,
                          .ask_s = INFINITY,
                          .ended_s = INFINITY};
     struct report_origin origin;

@@ -242,6 +242,25 @@ now() { api GET /v1/version | field now_s; }
     [[ $output == *"there is no token"* ]]
 }
 
+@test "the end of a run that is all of a job is told again every three seconds until somebody hears it" {
+    local free from
+    corgid_start
+    id=$(running_job)
+    free=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    CORGI_JOB_TOKEN=$(token_of "$id") "$CORGI_BIN/corgi-probe" --whole --report "http://127.0.0.1:$free" -- true
+    sleep 8.5 # nobody listens
+    from=$(date +%s%3N)
+    python3 -c "
+import socket
+s = socket.create_server(('127.0.0.1', $free))
+s.settimeout(30)
+c, _ = s.accept()
+text = b''
+while b'kind=ended' not in text:
+    text += c.recv(65536)" 3>&-
+    [ $(($(date +%s%3N) - from)) -lt 4000 ]
+}
+
 @test "a spool folder of others, or a link in its place, is not used" {
     corgid_start
     id=$(running_job)
