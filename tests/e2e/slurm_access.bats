@@ -28,17 +28,6 @@ teardown() {
     corgid_clean
 }
 
-job_of() { # SLURM ID: our number of it; nothing: it is not known yet
-    api GET '/v1/jobs?limit=100' | jq -r --arg ref "$1" '.jobs[] | select(.engine_ref // "" | startswith($ref + "@")) | .id'
-}
-
-says() { # SLURM ID, TEXT: what `corgi why` says of it
-    local said
-    said=$(CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" why "$(job_of "$1")" 2>&1) || return 1
-    echo "$said" > "$CORGID_DIR/said"
-    [[ $said == *"$2"* ]]
-}
-
 waits_for_nodes() { # SLURM ID
     within 150 says "$1" "no node it may use, by its partition, account and reservations" || {
         cat "$CORGID_DIR/said"
@@ -48,7 +37,7 @@ waits_for_nodes() { # SLURM ID
 
 # Nodes on which the job would have been started, in the order of the ledger.
 advised() { # SLURM ID
-    api GET "/v1/decisions?job=$(job_of "$1")&limit=100" |
+    api GET "/v1/decisions?job=$(advised_job "$1")&limit=100" |
         jq -r '[.decisions[] | select(.kind == "advise_start") | .devices[].node] | join(" ")'
 }
 

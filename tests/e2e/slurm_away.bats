@@ -13,18 +13,6 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
-setup() {
-    managed_setup
-}
-
-teardown() {
-    managed_teardown
-}
-
 forgotten() { # JOB
     ! scontrol show job "$1" > /dev/null 2>&1
 }

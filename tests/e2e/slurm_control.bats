@@ -13,18 +13,6 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
-setup() {
-    managed_setup
-}
-
-teardown() {
-    managed_teardown
-}
-
 @test "jobs of both ways in run once, where the plan says; a foreign partition is left alone" {
     hand_in 3 -p other --gres=gpu:1 >> foreign
     hand_in 2 -p other --gres=gpu:2 >> foreign

@@ -13,18 +13,6 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
-setup() {
-    managed_setup
-}
-
-teardown() {
-    managed_teardown
-}
-
 # Right after it has saved its state, so that what follows is not saved.
 saved_at() {
     stat -c %.Y "$SLURM_LAB/state/job_state" 2> /dev/null || echo never

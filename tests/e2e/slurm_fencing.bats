@@ -18,10 +18,6 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
 network_up() {
     python3 "$BATS_TEST_DIRNAME/../support/tcp_proxy.py" "$PROXY_PORT" "$PORT" 3>&- &
     PROXY=$!

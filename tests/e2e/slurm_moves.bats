@@ -33,17 +33,9 @@ END
     chmod 755 "$SLURM_LAB/checkpoints.sh"
 }
 
-teardown_file() {
-    slurm_stop
-}
-
 setup() {
     managed_setup "moves: true"
     rm -f checkpoint counts
-}
-
-teardown() {
-    managed_teardown
 }
 
 @test "a checkpoint that takes longer than KillWait survives a move" {

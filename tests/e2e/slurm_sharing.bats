@@ -13,16 +13,8 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
 setup() {
     managed_setup "sharing: true"
-}
-
-teardown() {
-    managed_teardown
 }
 
 shared_right() {

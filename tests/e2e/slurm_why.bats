@@ -25,19 +25,8 @@ teardown() {
     corgid_clean
 }
 
-job_of() { # SLURM ID: our number of it; nothing: it is not known yet
-    api GET '/v1/jobs?limit=100' | jq -r --arg ref "$1" '.jobs[] | select(.engine_ref // "" | startswith($ref + "@")) | .id'
-}
-
-says() { # SLURM ID, TEXT: what `corgi why` says of it
-    local said
-    said=$(CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" why "$(job_of "$1")" 2>&1) || return 1
-    echo "$said" > "$CORGID_DIR/said"
-    [[ $said == *"$2"* ]]
-}
-
 requeued() { # SLURM ID: the reason of that step of its history
-    api GET "/v1/jobs/$(job_of "$1")/history?limit=100" |
+    api GET "/v1/jobs/$(advised_job "$1")/history?limit=100" |
         jq -e '[.events[] | select(.kind == "requeued" and .text == "Slurm queued it again")] | length == 1' > /dev/null
 }
 

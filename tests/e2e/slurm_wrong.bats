@@ -13,16 +13,8 @@ setup_file() {
     managed_script
 }
 
-teardown_file() {
-    slurm_stop
-}
-
 setup() {
     CORGID_DIR=
-}
-
-teardown() {
-    managed_teardown
 }
 
 helper_as() { # NAME LINE...: a helper that is this script

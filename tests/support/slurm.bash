@@ -108,3 +108,14 @@ record_is_right() {
     python3 "$BATS_TEST_DIRNAME/../support/slurm_record.py" "$CORGID_DIR/state/corgi.db" \
         "$SLURM_LAB/log/jobcomp" "$SLURM_LAB/ran"
 }
+
+advised_job() { # SLURM ID: our number of it; nothing: it is not known yet
+    api GET '/v1/jobs?limit=100' | jq -r --arg ref "$1" '.jobs[] | select(.engine_ref // "" | startswith($ref + "@")) | .id'
+}
+
+says() { # SLURM ID, TEXT: what `corgi why` says of it
+    local said
+    said=$(CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" why "$(advised_job "$1")" 2>&1) || return 1
+    echo "$said" > "$CORGID_DIR/said"
+    [[ $said == *"$2"* ]]
+}

@@ -1,6 +1,22 @@
 # shellcheck shell=bash
 # slurm_managed.bash - a daemon that has control of the partition `main` of slurm_start_managed,
-# and jobs that say where and when they ran; slurm.bash and corgid.bash are loaded too
+# and jobs that say where and when they ran
+#
+# A test file loads slurm.bash and corgid.bash too, and says in setup_file which Slurm it needs;
+# setup and teardown are those below, unless it has its own.
+
+teardown_file() {
+    slurm_stop
+}
+
+setup() {
+    # shellcheck disable=SC2119 # no more of it
+    managed_setup
+}
+
+teardown() {
+    managed_teardown
+}
 
 # $SLURM_LAB/ran.sh SECONDS writes a line as it begins and one as it ends, and touches
 # $SLURM_LAB/alive/RUN four times a second meanwhile.
@@ -25,6 +41,7 @@ END
 }
 
 # A daemon of the test's own, which starts with an empty store.
+# shellcheck disable=SC2120 # test files say more
 managed_setup() { # [MORE OF SLURM'S GROUP [LINE OF THE CONFIG...]]; LISTEN: more of that group
     local more=${1:-}
     CORGID_DIR=
