@@ -308,6 +308,7 @@ void energy_probe_saw(struct service *s, const struct record *r, double watts,
     for (int i = 0; status && watts > 0 && i < status->device_count; i++) {
         s->devices[status->devices[i]].probe_watts = watts;
         s->devices[status->devices[i]].probe_s = at_s;
+        s->devices[status->devices[i]].probe_job = r->id;
     }
 }
 
@@ -335,12 +336,24 @@ static double modelled_watts(const struct service *s, int device)
     return p.watts.value;
 }
 
+/* What a probe saw says nothing of the device any more when its job has left. */
+static bool is_probed(const struct service *s, int device, double at_s)
+{
+    const struct device *d = &loop_cluster(s->loop)->devices[device];
+    const struct device_more *more = &s->devices[device];
+    bool there = false;
+
+    for (int i = 0; i < d->job_count; i++)
+        there = there || d->jobs[i] == more->probe_job;
+    return there && at_s - more->probe_s < PROBE_FRESH_S;
+}
+
 /* A device that several probes report is one device: the last of them counts. */
 static void find_joules(const struct service *s, struct engine_event *e, double window_s)
 {
     const struct device_more *more = &s->devices[e->device];
 
-    e->modelled = !(e->at_s - more->probe_s < PROBE_FRESH_S);
+    e->modelled = !is_probed(s, e->device, e->at_s);
     e->watts = e->modelled ? modelled_watts(s, e->device) : more->probe_watts;
     e->joules = e->watts * window_s;
 }

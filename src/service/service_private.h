@@ -49,6 +49,7 @@ struct device_more {
     double told_s;
     bool modelled;
     double probe_watts, probe_s; /* as a job's probe saw it last, and when */
+    uint64_t probe_job;          /* whose probe */
     int leaving;                 /* jobs told to leave that have not left yet */
     double wish_watts;           /* an operator's cap; 0: none */
     char reason[SERVICE_REASON_SIZE];

@@ -156,7 +156,7 @@ report_of() {
     scancel "$other"
 }
 
-@test "a GPU that two jobs' probes report counts once" {
+@test "a GPU that two jobs' probes report counts once, and by the model when they have gone" {
     local job i jobs=() tokens=()
     of_gpu() { sqlite3 "$CORGID_DIR/state/corgi.db" "select total(joules - modelled_joules) from energy where device = 'node1:0'"; }
     draws() { [ "$(report_of "$@")" = 200 ]; }
@@ -181,7 +181,10 @@ report_of() {
     api GET /v1/nodes/node1 | jq -e '.devices[1].modelled'
     awk -v joules="$(of_gpu)" -v s="$(date +%s.%N)" -v began="$began" \
         'BEGIN { print joules, 200 * (s - began); exit !(joules > 800 && joules < 200 * (s - began) + 1200) }'
+    # and when they have gone it is idle, by the model, though it was metered a moment ago
     scancel "${jobs[@]}"
+    is_idle() { api GET /v1/nodes/node1 | jq -e '.devices[0] | .modelled and .watts < 60 and (.jobs | length) == 0' > /dev/null; }
+    within 200 is_idle
 }
 
 @test "a script that the plugin runs under a probe is measured by its output; without a token it runs all the same" {
