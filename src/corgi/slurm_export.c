@@ -180,10 +180,12 @@ static void write_job(const struct json_value *job, const struct metered_jobs *m
                  view_text_or(json_value_item(devices, 0), "type", ""), count, count);
     str_addf(out, "|%d|%s|%s|", node_count, str_text(&nodes), state);
     if (view_number(job, "gpu_use") >= 0) /* not NaN */
-        str_addf(out, "%.6g|%.0f", view_number(job, "gpu_use"),
+        str_addf(out, "%.6g|%.0f|", view_number(job, "gpu_use"),
                  view_number(job, "unused_gpus"));
     else
-        str_add(out, "|");
+        str_add(out, "||");
+    if (view_number(job, "gpu_memory_gb") >= 0)
+        str_addf(out, "%.6g", view_number(job, "gpu_memory_gb"));
     str_add(out, "|");
     add_text(out, view_text_or(job, "partition", ""));
     str_add(out, "|");
@@ -204,7 +206,8 @@ static int write_jobs(const struct command_call *call, double from_s,
     int status;
 
     str_add(out, "JobID|User|JobName|Submit|Start|End|AllocTRES|NNodes|NodeList|State|"
-                 "GpuUse|UnusedGpus|Partition|ConsumedEnergyRaw|Rate|Need|Watts\n");
+                 "GpuUse|UnusedGpus|GpuMemoryGb|Partition|ConsumedEnergyRaw|Rate|Need|"
+                 "Watts\n");
     do {
         struct client_answer answer;
         const struct json_value *jobs;

@@ -1,9 +1,9 @@
 /* slurm_export.h - the daemon's record of a watched cluster, as sacct and sinfo print it
  *
- * Columns of sacct.txt that are ours: GpuUse and UnusedGpus, what jobstats counted; Rate
- * and Need, steps/s as measured and as asked for; Watts, what each of its GPUs drew.
- * ConsumedEnergyRaw is what exporters or probes metered of a job's GPUs.  Of sinfo.txt:
- * HOST_WATTS, what the machine draws without its GPUs. */
+ * Columns of sacct.txt that are ours: GpuUse, UnusedGpus and GpuMemoryGb, what jobstats
+ * counted; Rate and Need, steps/s as measured and as asked for; Watts, what each of its
+ * GPUs drew.  ConsumedEnergyRaw is what exporters or probes metered of a job's GPUs.  Of
+ * sinfo.txt: HOST_WATTS, what the machine draws without its GPUs. */
 #pragma once
 
 #include "base/command.h"

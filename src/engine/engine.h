@@ -140,8 +140,9 @@ struct engine_found {
 
 /* What somebody else's counters saw of a job, over all of its life. */
 struct engine_counted {
-    double gpu_use;  /* mean share of the time its devices worked, 0..1 */
-    int unused_gpus; /* of its devices did nothing at all */
+    double gpu_use;       /* mean share of the time its devices worked, 0..1 */
+    int unused_gpus;      /* of its devices did nothing at all */
+    double gpu_memory_gb; /* held on the device that held most; NaN: not seen */
 };
 
 /* A job's part of what a device drew beyond what it draws idle, since the last event.

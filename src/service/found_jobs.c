@@ -487,6 +487,7 @@ static void count_stored(struct service *s, const struct engine_event *e)
     record_read_extra(&was, job->progress.extra);
     was.gpu_use = e->counted.gpu_use;
     was.unused_gpus = e->counted.unused_gpus;
+    was.gpu_memory_gb = e->counted.gpu_memory_gb;
     record_extra_json(&was, "", &extra);
     job->progress.job = e->job;
     job->progress.extra = extra.text;
@@ -510,6 +511,7 @@ void found_jobs_counted(struct service *s, const struct engine_event *e)
     }
     r->gpu_use = e->counted.gpu_use;
     r->unused_gpus = e->counted.unused_gpus;
+    r->gpu_memory_gb = e->counted.gpu_memory_gb;
     batch = store_batch_create();
     tx_put_progress(s, batch, r);
     if (store_commit(s->store, batch, STORE_RELAXED, NULL, NULL, NULL) < 0)

@@ -200,6 +200,7 @@ void record_extra_json(const struct record *r, const char *leaving_devices,
     if (r->gpu_use >= 0) { /* not NaN */
         json_out_key_number(&json, "gpu_use", r->gpu_use);
         json_out_key_number(&json, "unused_gpus", r->unused_gpus);
+        json_out_key_number(&json, "gpu_memory_gb", r->gpu_memory_gb);
     }
     if (r->entered[0])
         json_out_key_string(&json, "entered", r->entered);
@@ -285,6 +286,7 @@ void record_read_extra(struct record *r, const char *extra)
     str_copy(r->hosts, sizeof(r->hosts), code ? code : "");
     r->gpu_use = json_member_number(root, "gpu_use", NAN);
     r->unused_gpus = json_member_number(root, "unused_gpus", 0);
+    r->gpu_memory_gb = json_member_number(root, "gpu_memory_gb", NAN);
     r->advised_s = json_member_number(root, "advised_s", NAN);
     r->advised_elsewhere = json_member_number(root, "advised_elsewhere", 0);
     r->advised_moves = json_member_number(root, "advised_moves", 0);
@@ -462,7 +464,8 @@ struct record *records_add(struct records *r, const struct store_job *job,
     record->watts = record->expected_start_s = record->expected_end_s = NAN;
     record->rate_at_s = record->predicted_rate = record->latency_s = NAN;
     record->told_s = NAN;
-    record->began_s = record->reference_s = record->advised_s = record->gpu_use = NAN;
+    record->began_s = record->reference_s = record->advised_s = NAN;
+    record->gpu_use = record->gpu_memory_gb = NAN;
     record->reference_type = -1;
     record->scaling = REPLICAS_NEW;
     record->promise = PROMISE_NEW;

@@ -75,6 +75,7 @@ struct record {
                                  known */
     double gpu_use;           /* as somebody's counters saw it, 0..1; NaN: not seen */
     double unused_gpus;       /* of its devices did nothing at all */
+    double gpu_memory_gb;     /* held on the device that held most; NaN: not seen */
     double advised_moves;     /* that the planner would have made */
     struct job told; /* as the engine was told: what was asked for, not a share */
     int attempt;

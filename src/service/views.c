@@ -311,6 +311,7 @@ static void running(struct json_out *out, const struct service *s, const struct 
     json_out_key_int(out, "attempt", r->attempt);
     json_out_key_number(out, "gpu_use", r->gpu_use);
     json_out_key_number(out, "unused_gpus", r->gpu_use >= 0 ? r->unused_gpus : NAN);
+    json_out_key_number(out, "gpu_memory_gb", r->gpu_use >= 0 ? r->gpu_memory_gb : NAN);
     for (int i = 0; i < JOB_GROUPS; i++)
         json_out_key_string(out, job_group_kinds[i],
                             r->there.names[i][0] ? r->there.names[i] : NULL);

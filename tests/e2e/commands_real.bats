@@ -458,8 +458,8 @@ print(s.getsockname()[1])')
     corgi slurm export --out record
     [ "$status" -eq 0 ]
     [ "$output" = "1 jobs" ]
-    grep -qE '^1\|[^|]+\|tri_al\|[0-9]+\|[0-9]+\|[0-9]+\|gres/gpu:[a-z0-9-]+=1,gres/gpu=1\|1\|[^|]+\|COMPLETED(\|[0-9.e+]*){7}$' record/sacct.txt
-    [[ "$(head -1 record/sacct.txt)" == *"|GpuUse|UnusedGpus|Partition|ConsumedEnergyRaw|Rate|Need|Watts" ]]
+    grep -qE '^1\|[^|]+\|tri_al\|[0-9]+\|[0-9]+\|[0-9]+\|gres/gpu:[a-z0-9-]+=1,gres/gpu=1\|1\|[^|]+\|COMPLETED(\|[0-9.e+]*){8}$' record/sacct.txt
+    [[ "$(head -1 record/sacct.txt)" == *"|GpuUse|UnusedGpus|GpuMemoryGb|Partition|ConsumedEnergyRaw|Rate|Need|Watts" ]]
     [ "$(head -1 record/sinfo.txt)" = "NODELIST GRES HOST_WATTS PARTITION" ]
     awk 'NR > 1 && !($3 > 0) { exit 1 }' record/sinfo.txt
     [ "$(awk 'NR > 1' record/sinfo.txt | wc -l)" = "$(api GET /v1/nodes | jq '.nodes | length')" ]

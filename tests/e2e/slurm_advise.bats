@@ -175,7 +175,7 @@ change_nodes() {
 jobstats() { # PERCENT
     python3 -c '
 import base64, gzip, json, sys
-said = {"nodes": {"node1": {"gpu_utilization": {"0": float(sys.argv[1])}}}, "total_time": 9}
+said = {"nodes": {"node1": {"gpu_utilization": {"0": float(sys.argv[1])}, "gpu_used_memory": {"0": 7500000000}}}, "total_time": 9}
 print("JS1:" + base64.b64encode(gzip.compress(json.dumps(said).encode())).decode())' "$1"
 }
 
@@ -192,11 +192,11 @@ print("JS1:" + base64.b64encode(gzip.compress(json.dumps(said).encode())).decode
     within 150 queue_is_empty
     within 50 record_is_complete
     within 50 counted 2
-    [ "$(api GET '/v1/jobs?limit=50' | jq -c '[.jobs[] | select(.name == "lazy") | .gpu_use, .state]')" = '[0.03,"done"]' ]
+    [ "$(api GET '/v1/jobs?limit=50' | jq -c '[.jobs[] | select(.name == "lazy") | .gpu_use, .gpu_memory_gb, .state]')" = '[0.03,7.5,"done"]' ]
     api GET '/v1/advice?days=1' | jq -e '.users[0] | .counted_jobs == 2 and .idle_jobs == 1 and .idle_gpu_s > 0'
     mkdir "$CORGID_DIR/tmp"
     TMPDIR=$CORGID_DIR/tmp CORGI_SOCKET=$CORGID_SOCKET "$CORGI_BIN/corgi" advise --policy fifo --draws 1 --json > "$CORGID_DIR/advice.json"
-    jq -e '.replay.jobs >= 2 and .hardly_used[0].jobs == 1 and .hardly_used[0].user == "'"$(id -un)"'"' \
+    jq -e '.replay.jobs >= 2 and .hardly_used[0].jobs == 1 and .hardly_used[0].mean_gpu_memory_gb == 7.5 and .hardly_used[0].user == "'"$(id -un)"'"' \
         "$CORGID_DIR/advice.json"
     rmdir "$CORGID_DIR/tmp" # nothing is left there
 }

@@ -67,8 +67,8 @@ static void on_event(void *ctx, const struct engine_event *e)
                                                  : "falling");
         break;
     case ENGINE_JOB_COUNTED:
-        str_addf(&lab->told, "counted %llu %.2f %d\n", job, e->counted.gpu_use,
-                 e->counted.unused_gpus);
+        str_addf(&lab->told, "counted %llu %.2f %d %.1f\n", job, e->counted.gpu_use,
+                 e->counted.unused_gpus, e->counted.gpu_memory_gb);
         break;
     case ENGINE_NODE_ROOM:
         str_addf(&lab->told, "node %d has %g CPUs and %g GB left\n", e->node,
@@ -497,10 +497,11 @@ static void a_node_is_falling_asleep_before_it_sleeps(void **state)
     lab_destroy(lab);
 }
 
-/* A use of 4 % on its one GPU, as jobstats writes it. */
+/* A use of 4 % on its one GPU, and 7.5 GB held there, as jobstats writes it. */
 #define COUNTERS                                                                         \
-    "JS1:H4sIAAAAAAACA6tWystPSS1WslKoVkoEk+kFpfGlJZk5mVWJJZn5eWAxQyBpomdQW1"             \
-    "uro6BUkl+SmBNfkpmbChS1NDCoBQCEWFmKRAAAAA=="
+    "JS1:H4sIAAAAAAACA6tWystPSS1WsqoGMwxBjPSC0vjSksyczKrEksz8PJCQgZKVSa"                 \
+    "0ORKY4NSU+NzU3v6gSKmNuagAFega1tUBlJfkliTnxJZm5qUpWhgYGtQB09AHrZQAA"                 \
+    "AA=="
 
 /* Others write there too; what jobstats writes comes with the end or a little later. */
 static void counters_of_jobstats_are_told_once_and_only_of_jobs_that_ended(void **state)
@@ -515,7 +516,7 @@ static void counters_of_jobstats_are_told_once_and_only_of_jobs_that_ended(void 
     told(lab, "ended 1 done at 200\n");
     show(lab, JOB("5", "completed", "100", "0",
                   ON_A1 ",\"end_s\":200,\"admin_comment\":\"" COUNTERS "\""));
-    told(lab, "counted 1 0.04 0\n");
+    told(lab, "counted 1 0.04 0 7.5\n");
     show(lab, JOB("5", "completed", "100", "0",
                   ON_A1 ",\"end_s\":200,\"admin_comment\":\"" COUNTERS "\""));
     told(lab, "");

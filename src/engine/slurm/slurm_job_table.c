@@ -362,10 +362,11 @@ static void tell_counted(struct slurm_job_table *t, struct slurm_job_entry *e,
         kind != JOBSTATS_KNOWN || stats.gpus == 0 || !(stats.gpu_use >= 0))
         return;
     e->counted = true;
-    tell(t, &(struct engine_event){.kind = ENGINE_JOB_COUNTED,
-                                   .at_s = now_s,
-                                   .job = e->job,
-                                   .counted = {stats.gpu_use, stats.unused_gpus}});
+    tell(t, &(struct engine_event){
+                .kind = ENGINE_JOB_COUNTED,
+                .at_s = now_s,
+                .job = e->job,
+                .counted = {stats.gpu_use, stats.unused_gpus, stats.gpu_gb}});
 }
 
 static void follow(struct slurm_job_table *t, struct slurm_job_entry *e,

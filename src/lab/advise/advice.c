@@ -101,12 +101,16 @@ static void list_idle(struct advice *advice, const struct slurm *slurm)
         u->use += 100 * job->gpu_use * devices * hours;
         u->gpu_h += devices * hours;
         u->unused_gpu_h += fmin(job->unused_gpus, devices) * hours;
+        u->held_gb += isnan(job->gpu_gb) ? 0 : job->gpu_gb;
+        u->held_jobs += !isnan(job->gpu_gb);
     }
     for (size_t u = 0; u < count; u++) {
         if (idle[u].jobs == 0)
             continue;
         idle[u].name = intern_name(slurm->jobs.users, (int)u);
         idle[u].use /= idle[u].gpu_h;
+        idle[u].held_gb =
+            idle[u].held_jobs > 0 ? idle[u].held_gb / (double)idle[u].held_jobs : NAN;
         idle[kept++] = idle[u];
     }
     if (kept > 0)

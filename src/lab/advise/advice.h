@@ -32,6 +32,8 @@ struct advice_idle {
     double gpu_h;         /* held by the first */
     double unused_gpu_h;  /* of that on GPUs that did nothing at all */
     double use;           /* percent, mean of gpu_h */
+    double held_gb;       /* of a GPU's memory, mean of their jobs; NaN: not counted */
+    size_t held_jobs;     /* of which that was counted */
 };
 
 struct advice {

@@ -91,6 +91,7 @@ static void json_idle(struct json_out *out, const struct advice_idle *u)
     json_out_key_number(out, "gpu_hours", u->gpu_h);
     json_out_key_number(out, "never_used_gpu_hours", u->unused_gpu_h);
     json_out_key_number(out, "mean_use_percent", u->use);
+    json_out_key_number(out, "mean_gpu_memory_gb", u->held_gb);
     json_out_end(out);
 }
 
@@ -178,7 +179,8 @@ static void html_users(const struct advice *a, struct str *out)
 static void html_idle(const struct advice *a, struct str *out)
 {
     static const char *const titles[] = {
-        "user", "jobs", "GPU-h held", "never used GPU-h", "mean use, %", NULL};
+        "user",        "jobs",           "GPU-h held", "never used GPU-h",
+        "mean use, %", "GPU memory, GB", NULL};
 
     html_head(out, "Jobs that hold GPUs they hardly use", titles);
     for (size_t i = 0; i < a->idle_count; i++) {
@@ -186,8 +188,12 @@ static void html_idle(const struct advice *a, struct str *out)
 
         str_add(out, "<tr>");
         html_element(out, "th scope=\"row\"", u->name);
-        str_addf(out, "<td>%zu</td><td>%.1f</td><td>%.1f</td><td>%.1f</td></tr>\n",
-                 u->jobs, u->gpu_h, u->unused_gpu_h, u->use);
+        str_addf(out, "<td>%zu</td><td>%.1f</td><td>%.1f</td><td>%.1f</td>", u->jobs,
+                 u->gpu_h, u->unused_gpu_h, u->use);
+        if (isnan(u->held_gb))
+            str_add(out, "<td></td></tr>\n");
+        else
+            str_addf(out, "<td>%.1f</td></tr>\n", u->held_gb);
     }
     str_add(out, "</tbody></table></div>\n");
 }

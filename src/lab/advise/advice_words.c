@@ -235,7 +235,8 @@ static int print_users(const struct advice *a, struct err *err)
 static int print_idle(const struct advice *a, struct err *err)
 {
     struct table *t =
-        table_create("user|>jobs|>of counted|>GPU-h held|>never used GPU-h|>mean use %");
+        table_create("user|>jobs|>of counted|>GPU-h held|>never used GPU-h|>mean use %|"
+                     ">GPU memory GB");
     int digits = digits_for(a->idle[0].gpu_h, 1);
 
     for (size_t i = 0; i < a->idle_count && i < SHOWN_USERS; i++) {
@@ -248,6 +249,10 @@ static int print_idle(const struct advice *a, struct err *err)
         table_cellf(t, "%.*f", digits, u->gpu_h);
         table_cellf(t, "%.*f", digits, u->unused_gpu_h);
         table_cellf(t, "%.1f", u->use);
+        if (isnan(u->held_gb))
+            table_cell(t, "-");
+        else
+            table_cellf(t, "%.1f", u->held_gb);
     }
     printf(
         "\nJobs that hold GPUs they hardly use (below %.0f %%, or some not at all), by "

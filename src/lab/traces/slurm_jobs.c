@@ -37,8 +37,9 @@ enum column {
     ADMIN_COMMENT,
     CONSUMED,
     PARTITION,
-    GPU_USE, /* of a daemon's record, with the next: see corgi/slurm_export.h */
+    GPU_USE, /* of a daemon's record, with the next two: see corgi/slurm_export.h */
     UNUSED_GPUS,
+    GPU_MEMORY,
     RATE,
     NEED,
     WATTS,
@@ -50,8 +51,8 @@ static const char *const titles[COLUMN_COUNT] = {
     "ElapsedRaw", "Start",   "End",          "Eligible",
     "ReqTRES",    "NNodes",  "NodeList",     "State",
     "User",       "JobName", "AdminComment", "ConsumedEnergyRaw",
-    "Partition",  "GpuUse",  "UnusedGpus",   "Rate",
-    "Need",       "Watts"};
+    "Partition",  "GpuUse",  "UnusedGpus",   "GpuMemoryGb",
+    "Rate",       "Need",    "Watts"};
 
 struct jobs_reading {
     vec_of(struct slurm_job) list;
@@ -288,14 +289,16 @@ static void read_counters(struct jobs_reading *r, struct slurm_job *job)
 {
     enum jobstats_kind kind = JOBSTATS_ABSENT;
     struct jobstats stats;
-    double joules, use, unused;
+    double joules, use, unused, held_gb;
 
-    job->gpu_use = job->consumed_j = NAN;
+    job->gpu_use = job->gpu_gb = job->consumed_j = NAN;
     if (parse_double(r->field[GPU_USE], &use) && use >= 0 && use <= 1 &&
         parse_double(r->field[UNUSED_GPUS], &unused) && unused >= 0 &&
         unused <= job->arrival.devices) {
         job->gpu_use = use;
         job->unused_gpus = (int)unused;
+        if (parse_double(r->field[GPU_MEMORY], &held_gb) && held_gb >= 0)
+            job->gpu_gb = held_gb;
         r->found.counted++;
     }
     if (jobstats_read(r->field[ADMIN_COMMENT], &kind, &stats, NULL) < 0)
@@ -304,6 +307,7 @@ static void read_counters(struct jobs_reading *r, struct slurm_job *job)
     if (kind == JOBSTATS_KNOWN && stats.gpus > 0) {
         job->gpu_use = stats.gpu_use;
         job->unused_gpus = stats.unused_gpus;
+        job->gpu_gb = stats.gpu_gb;
         r->found.counted++;
     }
     /* 0 is what Slurm says where it has no meter. */

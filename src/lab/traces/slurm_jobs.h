@@ -17,6 +17,7 @@ struct slurm_job {
     double start_s;
     char *hosts;        /* NodeList: where it ran; "": not told */
     double gpu_use;     /* mean of its GPUs, 0..1, by jobstats; NaN: not told */
+    double gpu_gb;      /* held on the GPU that held most, likewise */
     double consumed_j;  /* what Slurm itself has metered; NaN: not told */
     double rate;        /* steps/s it was measured to do; NaN: not told */
     int unused_gpus;    /* of its GPUs, by jobstats: never used */
