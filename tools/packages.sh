@@ -15,7 +15,7 @@ packages_test=(
     libcmocka-dev bats jq clang-format clang-tidy cppcheck shellcheck groff-base libxml2-utils
     curl sqlite3 prometheus python3 openssl procps chromium tmux zsh fish
     mmdebstrap debhelper dpkg-dev buildah
-    munge slurmctld slurmd slurm-client libslurm-dev
+    munge slurmctld slurmd slurm-client libslurm-dev slurmdbd mariadb-server-core
 )
 
 # Names of those that are not installed, one a line.
