@@ -150,6 +150,7 @@ static void answer(struct helper_client *c, struct helper_task *t)
                t->err.code == ERR_SYSTEM        ? "slurm"
                : t->err.code == ERR_EXISTS      ? "foreign"
                : t->err.code == ERR_UNSUPPORTED ? "rights"
+               : t->err.code == ERR_BUSY        ? "busy"
                                                 : "refused",
                t->err.text);
     } else if (t->what->load) {

@@ -1,8 +1,10 @@
 /* job_completions.c - the request `ended`: what became of a job that Slurm has forgotten,
- * by the file of jobcomp/filetxt; a worker thread of helper_server.c calls it */
+ * by the file of jobcomp/filetxt, else by slurmdbd (job_accounting.c); a worker thread of
+ * helper_server.c calls it */
 #include "corgi-engine-slurm/slurm_orders.h"
 
 #include "base/mem.h"
+#include "corgi-engine-slurm/job_accounting.h"
 #include "corgi-engine-slurm/slurm_source.h"
 #include "engine/slurm/slurm_completions.h"
 
@@ -16,23 +18,25 @@
 
 #define MOST_BYTES ((off_t)32 << 20) /* of its end: some 60,000 jobs */
 
-/* Where the file is; the caller frees.  NULL: err says why there is none. */
-static char *path_of(struct err *err)
+/* Which books there are. */
+struct books {
+    char *file; /* of jobcomp/filetxt; NULL: it keeps none */
+    bool slurmdbd;
+};
+
+static int find_books(struct books *books, struct err *err)
 {
     slurm_conf_t *conf = NULL;
-    char *path = NULL;
 
-    if (slurm_load_ctl_conf(0, &conf)) {
-        err_set(err, ERR_SYSTEM, "Slurm does not tell its configuration");
-        return NULL;
-    }
+    if (slurm_load_ctl_conf(0, &conf))
+        return err_set(err, ERR_SYSTEM, "Slurm does not tell its configuration");
     if (conf->job_comp_type && strstr(conf->job_comp_type, "filetxt") &&
         conf->job_comp_loc)
-        path = mem_strdup(conf->job_comp_loc);
-    else
-        err_set(err, ERR_INFEASIBLE, "JobCompType is not jobcomp/filetxt");
+        books->file = mem_strdup(conf->job_comp_loc);
+    books->slurmdbd = conf->accounting_storage_type &&
+                      strstr(conf->accounting_storage_type, "slurmdbd");
     slurm_free_ctl_conf(conf);
-    return path;
+    return 0;
 }
 
 static char *read_end(const char *path, size_t *length, struct err *err)
@@ -58,25 +62,54 @@ static char *read_end(const char *path, size_t *length, struct err *err)
     return text;
 }
 
+/* 1: found; 0: the file does not have it. */
+static int find_in_file(const char *path, const struct json_value *request,
+                        struct slurm_completion *found, struct err *err)
+{
+    size_t length = 0;
+    char *text = read_end(path, &length, err);
+    int rc = -1;
+
+    if (text)
+        rc = slurm_completion_find(text, length, json_member_string(request, "job"),
+                                   json_member_number(request, "since_s", 0), found);
+    free(text);
+    return rc;
+}
+
+static int find(const struct books *books, const struct json_value *request,
+                struct slurm_completion *found, struct err *err)
+{
+    int rc = 0;
+
+    if (!books->file && !books->slurmdbd)
+        return err_set(err, ERR_INFEASIBLE,
+                       "JobCompType is not jobcomp/filetxt, and AccountingStorageType "
+                       "not accounting_storage/slurmdbd");
+    if (books->file)
+        rc = find_in_file(books->file, request, found, err);
+    if (rc <= 0 && books->slurmdbd)
+        rc = job_accounting_find(request, found, err);
+    return rc;
+}
+
 int slurm_order_ended(const struct json_value *request, struct json_out *out,
                       struct err *err)
 {
     const char *job = json_member_string(request, "job");
+    struct books books = {0};
     struct slurm_completion found;
-    size_t length = 0;
-    char *path, *text = NULL;
+    int rc;
 
     if (!job || strlen(job) > 60)
         return err_set(err, ERR_FORMAT, "job is missing");
     slurm_source_ready();
-    path = path_of(err);
-    if (path)
-        text = read_end(path, &length, err);
-    free(path);
-    if (!text)
+    if (find_books(&books, err) < 0)
         return -1;
-    if (slurm_completion_find(text, length, job,
-                              json_member_number(request, "since_s", 0), &found)) {
+    rc = find(&books, request, &found, err);
+    free(books.file);
+    if (rc > 0) {
+        json_out_key_bool(out, "marked", found.marked);
         json_out_key_int(out, "uid", found.uid);
         json_out_key_string(out, "name", found.name);
         json_out_key_string(out, "state", found.state);
@@ -85,6 +118,5 @@ int slurm_order_ended(const struct json_value *request, struct json_out *out,
         json_out_key_int(out, "exit_status", found.exit_status);
         json_out_key_int(out, "signal", found.signal);
     }
-    free(text);
-    return 0;
+    return rc < 0 ? -1 : 0;
 }

@@ -585,6 +585,65 @@ static void what_ended_while_nobody_looked_is_in_slurms_book(void **state)
     told(lab, "ended done\n");
     assert_int_equal(lab->control->jobs.count, 0);
     lab_destroy(lab);
+    lab = lab_create();
+    run(lab);
+    slurm_control_gone(lab->control, "7");
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    tell_book(lab, "{\"state\":\"FAILED\",\"marked\":true,\"uid\":0,\"name\":\"\"}");
+    told(lab, "ended failed\n"); /* by our mark, whatever it is called there */
+    lab_destroy(lab);
+}
+
+/* That it does not answer is no word about the job: it is asked again, for a while. */
+static void a_book_that_does_not_answer_is_asked_again(void **state)
+{
+    struct lab *lab = lab_create();
+
+    (void)state;
+    run(lab);
+    slurm_control_gone(lab->control, "7");
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    answered(lab, WISH_LOOK_UP, "slurm");
+    look(lab, NULL);
+    told(lab, "");
+    assert_int_equal(the_job(lab)->wish, WISH_NOTHING);
+    lab->now_s += 10;
+    look(lab, NULL);
+    assert_int_equal(the_job(lab)->wish, WISH_LOOK_UP);
+    answered(lab, WISH_LOOK_UP, "late");
+    lab->now_s += 10;
+    look(lab, NULL);
+    tell_book(lab, "{\"state\":\"COMPLETED\",\"uid\":0,\"name\":\"train\"}");
+    told(lab, "ended done\n");
+    lab_destroy(lab);
+}
+
+/* Also where what is forgotten would be handed in again: nobody knows that it has not
+ * ended. */
+static void a_book_that_does_not_answer_for_long_leaves_it_unknown(void **state)
+{
+    struct lab *lab = lab_create();
+
+    (void)state;
+    run(lab);
+    lab->control->probe = "/usr/bin/corgi-probe";
+    lab->control->report = "https://corgi:8421";
+    slurm_control_gone(lab->control, "7");
+    look(lab, NULL);
+    lab->now_s += 30;
+    look(lab, NULL);
+    answered(lab, WISH_LOOK_UP, "busy");
+    lab->now_s += 1000;
+    look(lab, NULL);
+    assert_int_equal(the_job(lab)->wish, WISH_LOOK_UP);
+    answered(lab, WISH_LOOK_UP, "slurm");
+    look(lab, NULL);
+    told(lab, "ended unknown\n");
+    lab_destroy(lab);
 }
 
 /* A slurmctld that was killed forgets an end, and queues the job again: it is done. */
@@ -629,6 +688,28 @@ static void what_had_ended_before_slurm_forgot_that_it_was_placed_is_done(void *
               "{\"state\":\"COMPLETED\",\"uid\":0,\"name\":\"train\",\"end_s\":960}");
     told(lab, "ended done\n");
     assert_int_equal(j->wish, WISH_CANCEL);
+    lab_destroy(lab);
+}
+
+/* A book that does not answer keeps such a job for a minute, not for ever. */
+static void what_slurm_queued_again_waits_a_minute_for_a_book_that_is_away(void **state)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+    struct lab *lab = lab_create();
+    struct slurm_ours *j = run(lab);
+
+    (void)state;
+    row.restarts = 1;
+    look(lab, &row);
+    for (int i = 0; i < 6; i++) { /* every ten seconds */
+        assert_int_equal(j->wish, WISH_LOOK_UP);
+        answered(lab, WISH_LOOK_UP, "slurm");
+        told(lab, "");
+        lab->now_s += 10;
+        look(lab, NULL);
+    }
+    answered(lab, WISH_LOOK_UP, "late");
+    told(lab, "ended requeued\n");
     lab_destroy(lab);
 }
 
@@ -677,6 +758,9 @@ int main(void)
         cmocka_unit_test(what_ended_while_nobody_looked_is_in_slurms_book),
         cmocka_unit_test(what_had_ended_before_slurm_queued_it_again_is_done),
         cmocka_unit_test(what_had_ended_before_slurm_forgot_that_it_was_placed_is_done),
+        cmocka_unit_test(what_slurm_queued_again_waits_a_minute_for_a_book_that_is_away),
+        cmocka_unit_test(a_book_that_does_not_answer_is_asked_again),
+        cmocka_unit_test(a_book_that_does_not_answer_for_long_leaves_it_unknown),
         cmocka_unit_test(what_was_on_hold_is_handed_in_again_unless_it_may_have_ended),
     };
 

@@ -150,15 +150,39 @@ static void check_placing(const struct json_value *conf, slurm_findings *to)
          "a job that is moved has so long for its checkpoint: 30 is Slurm's default");
 }
 
-static void check_ends(const struct json_value *conf, slurm_findings *to)
+/* The books that the helper's request `ended` reads. */
+static void check_books(const struct json_value *conf, slurm_findings *to)
 {
     const char *store = text(conf, "AccountingStorageType"),
                *comp = text(conf, "JobCompType");
-    bool kept = strstr(store, "slurmdbd") || (*comp && !strstr(comp, "none"));
+    bool file = strstr(comp, "filetxt"), slurmdbd = strstr(store, "slurmdbd");
 
-    want(to, kept, "JobCompType", strstr(store, "slurmdbd") ? store : comp,
-         "ends are kept longer than MinJobAge",
-         "jobcomp/filetxt or slurmdbd tells ends that Slurm has forgotten");
+    if (!file && !slurmdbd) {
+        find(to, SLURM_CONTROL, "JobCompType", comp,
+             "a job whose end Slurm forgot (MinJobAge) while the daemon was away ends as "
+             "unknown and is not run again: jobcomp/filetxt, or slurmdbd as "
+             "AccountingStorageType, would tell how it ended");
+        return;
+    }
+    if (file)
+        find(to, SLURM_FINE, "JobCompType", comp,
+             "tells ends that Slurm has forgotten, where the helper can read its file");
+    else
+        find(to, SLURM_NOTE, "JobCompType", comp,
+             "is not jobcomp/filetxt: slurmdbd alone tells ends that Slurm has "
+             "forgotten");
+    if (slurmdbd)
+        find(to, SLURM_FINE, "AccountingStorageType", store,
+             "tells ends that Slurm has forgotten, while slurmdbd answers");
+    else
+        find(to, SLURM_NOTE, "AccountingStorageType", store,
+             "is not slurmdbd: jobcomp/filetxt alone tells ends that Slurm has "
+             "forgotten");
+}
+
+static void check_ends(const struct json_value *conf, slurm_findings *to)
+{
+    check_books(conf, to);
     if (strstr(text(conf, "PreemptType"), "none") || !*text(conf, "PreemptType"))
         find(to, SLURM_FINE, "PreemptType", text(conf, "PreemptType"),
              "nobody else stops jobs");

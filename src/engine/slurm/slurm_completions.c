@@ -113,3 +113,49 @@ bool slurm_completion_find(const char *text, size_t length, const char *job,
     *found = last;
     return true;
 }
+
+/* ---- slurmdbd ---------------------------------------------------------------------- */
+
+/* Others replace the comment when a job ends, so no mark says nothing. */
+static bool may_be(const struct slurm_accounted *r, const char *mark)
+{
+    return !mark || !r->digest[0] || str_ends(r->digest, mark);
+}
+
+static bool same_job(const struct slurm_accounted *a, const struct slurm_accounted *b)
+{
+    return a->job.uid == b->job.uid &&
+           (!a->job.name[0] || !b->job.name[0] || !strcmp(a->job.name, b->job.name));
+}
+
+/* Slurm queues it again unless its user said not to, and writes down only why it ended.
+ */
+static bool may_go_on(const struct slurm_accounted *r)
+{
+    return r->queued_again || strcmp(r->job.state, "NODE_FAIL") == 0 ||
+           strcmp(r->job.state, "PREEMPTED") == 0;
+}
+
+const struct slurm_accounted *slurm_accounted_find(const struct slurm_accounted *records,
+                                                   size_t count, double since_s,
+                                                   double submit_s, const char *mark)
+{
+    const struct slurm_accounted *now = NULL, *next;
+    double from_s = submit_s;
+
+    for (;; now = next, from_s = now->submit_s + 1) {
+        next = NULL;
+        for (size_t i = 0; i < count; i++) {
+            const struct slurm_accounted *r = &records[i];
+            bool over = r->job.end_s > 0 && r->job.end_s < since_s;
+
+            if (r->submit_s >= from_s && !over && may_be(r, mark) &&
+                (!now || same_job(now, r)) && (!next || r->submit_s < next->submit_s))
+                next = r;
+        }
+        if (!next)
+            return now && !now->queued_again && now->job.end_s > 0 ? now : NULL;
+        if (!may_go_on(next))
+            return next->job.end_s > 0 ? next : NULL;
+    }
+}

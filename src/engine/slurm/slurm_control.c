@@ -307,6 +307,8 @@ static void note(const struct slurm_control *c, struct slurm_ours *j,
     j->who = slurm_ours_who(row->uid, row->name);
     j->submit_s = row->submit_s;
     j->restarts = row->restarts;
+    if (j->gone_s > 0)
+        j->ask_again_s = 0;
     j->gone_s = j->blind_s = 0;
     j->looked_up = false;
     slurm_job_tell_groups(&c->sink, row, j->job, now_s, &j->belongs);

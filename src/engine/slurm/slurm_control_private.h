@@ -96,6 +96,9 @@ struct slurm_ours {
     double alive_s;  /* the last look before it was gone, epoch; 0: not known */
     double blind_s;  /* nobody looked for so long before it was gone */
     bool looked_up;
+    bool book_away;     /* Slurm's book of ends did not answer in all that time */
+    double ask_again_s; /* it is asked again from then on, epoch; 0: it was not asked */
+    double asks_s;      /* of a job that is shown: since when, epoch */
     struct slurm_shown shown;
 };
 
@@ -152,9 +155,10 @@ static inline enum slurm_wish slurm_move_wish(const struct slurm_ours *job)
 
 /* slurm_judge.c: a look is complete, what follows for this job?  It may be gone then. */
 void slurm_judge(struct slurm_control *control, struct slurm_ours *job, double now_s);
-/* What Slurm's book of ends says of it (the helper's answer); it is gone then. */
+/* What Slurm's book of ends says of it (the helper's answer; code: of one that is an
+ * error, else NULL); it is gone then. */
 void slurm_judge_book(struct slurm_control *control, struct slurm_ours *job,
-                      const struct json_value *answer, double now_s);
+                      const struct json_value *answer, const char *code, double now_s);
 /* The attempt is over, if the daemon waits for that; the job is. */
 void slurm_tell_end(const struct slurm_control *control, struct slurm_ours *job,
                     enum engine_end end, double at_s, const char *text);

@@ -19,6 +19,11 @@
             cancelled */
 /* Nobody looked for so much of MinJobAge: what ended meanwhile may be forgotten. */
 #define BLIND_SHARE 0.8
+/* A book of ends that does not answer is asked again this often, and for so long. */
+#define BOOK_AGAIN_S 10.0
+#define BOOK_AWAY_S  900.0
+/* One that Slurm shows as waiting runs again after so long. */
+#define BOOK_SHOWN_S 60.0
 /* slurmd refuses to launch a job on a node where it ended within the same second ("Job
  * credential revoked"), and slurmctld then fails the job. */
 #define REST_S 1.1
@@ -168,6 +173,7 @@ static void hand_in_again(struct slurm_control *c, struct slurm_ours *j, double 
     j->stage = STAGE_ENTERING;
     j->gone_s = 0;
     j->looked_up = false;
+    j->ask_again_s = 0;
     j->wish = WISH_SUBMIT;
     if (placed) /* it may be gone then */
         slurm_tell_end(c, j, ENGINE_END_REQUEUED, now_s, "slurmctld forgot it");
@@ -202,17 +208,20 @@ static void judge_missing(struct slurm_control *c, struct slurm_ours *j, double 
         hand_in_again(c, j, now_s, false);
         return;
     } else if (!j->looked_up && j->id[0]) {
-        if (j->wish == WISH_NOTHING)
+        if (j->wish == WISH_NOTHING && now_s >= j->ask_again_s)
             j->wish = WISH_LOOK_UP;
         return;
-    } else if (j->submit && c->probe && c->report && !long_ago) {
+    } else if (j->submit && c->probe && c->report && !long_ago && !j->book_away) {
         /* Its probe would have told that it was done, and a run that lives is fenced. */
         hand_in_again(c, j, now_s, true);
         return;
     } else {
         slurm_tell_over(c, j, ENGINE_END_UNKNOWN, now_s,
-                        "Slurm does not know it any more: it ended while nobody looked, "
-                        "or slurmctld lost it");
+                        j->book_away
+                            ? "Slurm does not know it any more, and slurmdbd, which may "
+                              "know how it ended, has not answered for long"
+                            : "Slurm does not know it any more: it ended while nobody "
+                              "looked, or slurmctld lost it");
     }
     slurm_ours_drop(c, j);
 }
@@ -229,11 +238,13 @@ static bool was_forgotten(const struct slurm_ours *j)
 /* A slurmctld that was killed forgets ends, too: what it shows as waiting, of a job that
  * ran or may have, is looked up in its book of ends first.  True: that is not done yet.
  */
-static bool asks_book(struct slurm_ours *j)
+static bool asks_book(struct slurm_ours *j, double now_s)
 {
     if (j->looked_up || j->stopping || !j->live || !j->id[0])
         return false;
-    if (j->wish == WISH_NOTHING)
+    if (j->ask_again_s <= 0)
+        j->asks_s = now_s;
+    if (j->wish == WISH_NOTHING && now_s >= j->ask_again_s)
         j->wish = WISH_LOOK_UP;
     return true;
 }
@@ -258,7 +269,7 @@ static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double n
         j->wish = WISH_HOLD;
         return;
     }
-    if (forgotten && asks_book(j))
+    if (forgotten && asks_book(j, now_s))
         return;
     j->stage = STAGE_HELD;
     j->rest_s = now_s + rest_s(c, forgotten); /* it may have begun since the last look */
@@ -330,7 +341,7 @@ static void judge_waiting(struct slurm_control *c, struct slurm_ours *j, double 
         judge_placed(c, j, now_s);
         break;
     case STAGE_RUNS:
-        if (asks_book(j))
+        if (asks_book(j, now_s))
             break;
         j->rest_s = now_s + rest_s(c, was_forgotten(j));
         j->stage = held ? STAGE_HELD : STAGE_LOOSE;
@@ -369,6 +380,7 @@ static void judge_running(struct slurm_control *c, struct slurm_ours *j, double 
         j->stage = STAGE_RUNS;
         j->ran_from_s = j->shown.start_s;
         j->ran_restarts = j->shown.restarts;
+        j->ask_again_s = 0;
         j->holding = false;
         if (j->wish == WISH_HOLD)
             j->wish = WISH_NOTHING;
@@ -436,7 +448,7 @@ static void book_shown(struct slurm_control *c, struct slurm_ours *j, const char
 }
 
 void slurm_judge_book(struct slurm_control *c, struct slurm_ours *j,
-                      const struct json_value *answer, double now_s)
+                      const struct json_value *answer, const char *code, double now_s)
 {
     static const struct {
         const char *state;
@@ -448,9 +460,16 @@ void slurm_judge_book(struct slurm_control *c, struct slurm_ours *j,
     const char *state = answer ? json_member_string(answer, "state") : NULL;
     struct slurm_shown *s = &j->shown;
 
+    j->book_away = code && strcmp(code, "refused") != 0;
+    if (j->book_away &&
+        (s->there ? now_s - j->asks_s < BOOK_SHOWN_S : now_s - j->gone_s < BOOK_AWAY_S)) {
+        j->ask_again_s = now_s + BOOK_AGAIN_S;
+        return;
+    }
     j->looked_up = true;
-    if (!state || j->who != slurm_ours_who((uid_t)json_member_number(answer, "uid", 0),
-                                           json_member_string(answer, "name")))
+    if (!state || (!json_member_bool(answer, "marked", false) &&
+                   j->who != slurm_ours_who((uid_t)json_member_number(answer, "uid", 0),
+                                            json_member_string(answer, "name"))))
         return; /* the next look calls it unknown */
     if (s->there) {
         book_shown(c, j, state, json_member_number(answer, "end_s", now_s));

@@ -45,11 +45,12 @@ static char *signal_members(const struct slurm_ours *j)
 static char *look_up_members(const struct slurm_ours *j)
 {
     double since_s = j->alive_s - LOOK_SLACK_S;
-    char more[48];
+    char more[80];
 
     if (j->shown.there)
         since_s = j->stage == STAGE_RUNS ? j->ran_from_s : j->shown.submit_s;
-    snprintf(more, sizeof(more), ",\"since_s\":%.0f", fmax(0, floor(since_s)));
+    snprintf(more, sizeof(more), ",\"since_s\":%.0f,\"submit_s\":%.0f",
+             fmax(0, floor(since_s)), j->submit_s);
     return job_members(j, more);
 }
 
@@ -293,7 +294,7 @@ void slurm_control_ordered(struct slurm_control *c, uint64_t tag,
     else if (was == WISH_SIGNAL) /* who cannot be told is moved all the same */
         j->parked_s = error ? now_s : now_s + j->grace_s;
     else if (was == WISH_LOOK_UP)
-        slurm_judge_book(c, j, answer, now_s);
+        slurm_judge_book(c, j, answer, error ? code : NULL, now_s);
     else if (was == WISH_CANCEL && !error)
         j->stage = STAGE_LEAVING;
     else if (was == WISH_CANCEL && strcmp(code, "refused") != 0 &&
