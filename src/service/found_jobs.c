@@ -204,6 +204,7 @@ static void follow_outside(struct service *s, struct record *r, enum job_state s
     if (!r->final)
         r->final = mem_dup(&status, 1, sizeof(status));
     r->final->state = state;
+    records_set_over_quota(s->records, r, false); /* no quota holds it back there */
     log_info("job_not_planned", LOG_U64("job", r->id), LOG_STR("ref", r->ref),
              LOG_STR("reason", err ? err->text : "it is only watched"));
 }

@@ -110,3 +110,27 @@ quotas_hold() {
     run -1 "$CORGI_BIN/corgi" config check --kind daemon "$CORGID_DIR/wrong.yaml"
     [[ "$output" == *"wrong.yaml:2: quotas: "* ]]
 }
+
+@test "a job that waits in a partition of Slurm's own takes no room of a quota" {
+    local other mine
+    other=$(hand_in 1 -p other --gres=gpu:1 -A physics --begin=now+1hour)
+    within 100 stored_is "$other" state waiting
+    mine=$(hand_in 1 --gres=gpu:1 -A physics)
+    within 200 is "$mine" COMPLETED
+    run why_says "$other" "account physics"
+    [ "$status" -ne 0 ]
+}
+
+@test "a job that was over its quota and is let go to Slurm is its scheduler's" {
+    local long waits
+    long=$(hand_in 60 --gres=gpu:1 -A physics)
+    within 200 is "$long" RUNNING
+    waits=$(hand_in 30 --gres=gpu:1 -A physics)
+    within 100 stored_is "$waits" state waiting
+    within 100 why_says "$waits" "account physics has as much running as allowed"
+    [ "$(api GET /v1/jobs | jq '[.jobs[] | select(.reason_code == "quota")] | length')" -eq 1 ]
+    scontrol release "$waits" # an operator's word
+    within 200 is "$waits" RUNNING
+    within 100 stored_is "$waits" state running
+    [[ "$("$CORGI_BIN/corgi" quota list --json | jq '.quotas[] | select(.user == "account:physics") | .running')" == 2 ]]
+}
