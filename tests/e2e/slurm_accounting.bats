@@ -58,8 +58,8 @@ end_dbd() { # [SIGNAL]
     kill "-${1:-TERM}" "$(cat "$SLURM_LAB/run/slurmdbd.pid")" 2> /dev/null
 }
 
-@test "what ended while the daemon was away is asked of slurmdbd, and nothing runs twice" {
-    local runs fails ours
+@test "what ended while the daemon was away is asked of slurmdbd, as soon as that answers; nothing runs twice" {
+    local runs fails ours job
     runs=$(hand_in 4 --gres=gpu:1)
     ours=$(submit 4)
     within 100 entered "$ours"
@@ -68,33 +68,23 @@ end_dbd() { # [SIGNAL]
     within 200 is "$(slurm_id "$ours")" RUNNING
     within 200 [ "$(stored "$fails" state)" != waiting ]
     corgid_kill
-    within 600 forgotten "$runs"
-    within 600 forgotten "$(slurm_id "$ours")"
-    within 600 forgotten "$fails"
+    for job in "$runs" "$(slurm_id "$ours")" "$fails"; do
+        within 600 forgotten "$job"
+        within 300 accounted "$job"
+    done
+    end_dbd
     corgid_start
-    within 600 stored_is "$runs" state 'done' # half a minute gone, then it is looked up
+    within 600 grep -q 'slurmdbd does not answer' "$CORGID_DIR/log" # half a minute gone, then it is looked up
+    sleep 3
+    stored_is "$runs" state running # nobody knows
+    "$SLURM_CLUSTER" dbd "$SLURM_LAB" 3>&-
+    within 300 stored_is "$runs" state 'done'
     within 5 wait_state "$ours" 'done'
     within 100 stored_is "$fails" state failed
     stored_is "$fails" exit_status 7
     sleep 2
     [ "$(grep -c ^begin ran)" -eq 2 ]
     queue_is_empty
-}
-
-@test "while slurmdbd is away a job's end is open; when it is back it is known" {
-    local runs
-    runs=$(hand_in 2 --gres=gpu:1)
-    within 200 is "$runs" RUNNING
-    corgid_kill
-    within 600 forgotten "$runs"
-    within 300 accounted "$runs"
-    end_dbd
-    corgid_start
-    within 600 grep -q 'slurmdbd does not answer' "$CORGID_DIR/log"
-    sleep 5
-    stored_is "$runs" state running
-    "$SLURM_CLUSTER" dbd "$SLURM_LAB" 3>&-
-    within 300 stored_is "$runs" state 'done'
 }
 
 @test "the helper's request: found, not there, an error while slurmdbd is away or hangs" {
