@@ -64,15 +64,16 @@ static void tell_again(struct service *s, const struct fair_share *user)
 void user_shares_tell_all(struct service *s)
 {
     size_t count;
-    struct fair_share *users = user_shares_list(s, &count);
-    struct record *const *all;
+    struct record *const *all = records_all(s->records, &count);
+    struct fair_share *users;
 
+    /* First, as what a job held so far is still its old account's. */
+    for (size_t i = 0; i < count; i++)
+        user_shares_reckon(s, all[i]);
+    users = user_shares_list(s, &count);
     for (size_t i = 0; i < count; i++)
         tell_again(s, &users[i]);
     free(users);
-    all = records_all(s->records, &count);
-    for (size_t i = 0; i < count; i++)
-        user_shares_reckon(s, all[i]);
 }
 
 struct fair_share *user_shares_list(const struct service *s, size_t *count)
