@@ -74,6 +74,8 @@ seconds_since() { # EPOCH
 
     node=$(awk -v id="$woken" '$1 == "begin" && $2 == id { print $3 }' ran)
     [[ " ${idle[*]} " == *" $node "* ]]
+    # Told twice it would boot twice, and be down then: "unexpectedly rebooted".
+    [ "$(grep -c "powering up node $node\$" "$SLURM_LAB/log/slurmctld")" -eq 1 ]
     from=$(date +%s.%N)
     within $((down_most * 10)) sleeps "$node"
     took=$(seconds_since "$from")

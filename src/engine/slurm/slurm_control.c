@@ -209,7 +209,7 @@ int slurm_control_start(struct slurm_control *c, const struct engine_job *job,
     j->stopping = j->moving = j->holding = j->released = false;
     j->began_s = 0;
     take_place(j, job);
-    j->until_s = j->woke_s = 0;
+    j->until_s = 0;
     if (j->stage == STAGE_HELD) /* else when it is */
         j->wish = WISH_START;
     return 0;

@@ -87,7 +87,6 @@ struct slurm_ours {
     bool end_due; /* of an attempt Slurm never heard of */
     bool told_depends;
     double until_s; /* it should have begun, epoch */
-    double woke_s;  /* its nodes were told to wake, epoch */
     double rest_s;  /* it may be released from then on, epoch */
     double held_s;  /* a look showed it on hold last, epoch; 0: none has */
     long freed_at;  /* on hold no more: judged when settings were told so often; 0: not */

@@ -2,6 +2,7 @@
  * slurm_control.c, nodes are ordered here */
 #include "engine/slurm/slurm_engine_private.h"
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "engine/slurm/helper_link.h"
 #include "engine/slurm/slurm_caps.h"
@@ -85,7 +86,12 @@ static int control_wake(void *self, int node, struct err *err)
 {
     const struct slurm_engine *e = self;
 
-    return e->options.sleep ? order_node(self, node, "power_up", err) : 0;
+    if (!e->options.sleep || !slurm_node_table_wake(e->nodes, node, clock_epoch_s()))
+        return 0;
+    if (order_node(self, node, "power_up", err) == 0)
+        return 0;
+    slurm_node_table_sleep(e->nodes, node); /* nobody has told it */
+    return -1;
 }
 
 static int control_sleep(void *self, int node, struct err *err)
@@ -95,7 +101,10 @@ static int control_sleep(void *self, int node, struct err *err)
     if (!e->options.sleep)
         return err_set(err, ERR_UNSUPPORTED,
                        "slurm.sleep is off: Slurm alone puts nodes to sleep");
-    return order_node(self, node, "power_down", err) < 0 ? -1 : ENGINE_FALLING;
+    if (order_node(self, node, "power_down", err) < 0)
+        return -1;
+    slurm_node_table_sleep(e->nodes, node);
+    return ENGINE_FALLING;
 }
 
 static int control_adopt(void *self, const struct engine_job *job, struct err *err)

@@ -18,6 +18,8 @@
 #define HOST_WATTS  150.0
 #define SLEEP_WATTS 10.0
 #define WAKE_S      120.0
+/* A node that does not wake is told again after so long. */
+#define WAKE_AGAIN_S 60.0
 
 /* ---- types ------------------------------------------------------------------------- */
 
@@ -386,4 +388,19 @@ void slurm_node_table_allow_sleep(struct slurm_node_table *t, bool allowed)
 {
     t->changed = t->changed || t->sleeps != allowed;
     t->sleeps = allowed;
+}
+
+bool slurm_node_table_wake(struct slurm_node_table *t, int node, double now_s)
+{
+    struct node_entry *n = &t->nodes.items[node];
+
+    if (now_s - n->woke_s <= WAKE_AGAIN_S)
+        return false;
+    n->woke_s = now_s;
+    return true;
+}
+
+void slurm_node_table_sleep(struct slurm_node_table *t, int node)
+{
+    t->nodes.items[node].woke_s = 0;
 }

@@ -52,6 +52,11 @@ enum slurm_node_stands { SLURM_NODE_UP, SLURM_NODE_SLEEPS, SLURM_NODE_DOWN };
 enum slurm_node_stands slurm_node_table_stands(const struct slurm_node_table *table,
                                                int node);
 
+/* The node is to be told to wake: false, it was a moment ago.  A second word, and a node
+ * boots twice.  And it is to be put to sleep: then the next word counts. */
+bool slurm_node_table_wake(struct slurm_node_table *table, int node, double now_s);
+void slurm_node_table_sleep(struct slurm_node_table *table, int node);
+
 /* How many devices a node has, and from which on; what it is called, and its address;
  * what Slurm itself meters of it (NaN: nothing). */
 int slurm_node_table_span(const struct slurm_node_table *table, int node, int *first);

@@ -20,7 +20,8 @@ struct node_entry {
     int share_most;         /* jobs a GPU takes at once */
     bool pins;              /* its GPUs are g0, g1... */
     char address[SLURM_ADDRESS_SIZE];
-    double watts; /* as Slurm meters it; NaN: it does not */
+    double watts;  /* as Slurm meters it; NaN: it does not */
+    double woke_s; /* it was told to wake, epoch; 0: not since it was put to sleep */
 };
 
 struct slurm_node_table {

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define DENIED_S     30.0
-#define WAKE_AGAIN_S 60.0
 #define LOOK_SLACK_S 10.0 /* of times in Slurm's book of ends */
 #define WAKE_MOST_S                                                                      \
     1800.0 /* a node that sleeps for longer does not wake; Slurm calls it down sooner */
@@ -90,7 +89,6 @@ static bool nodes_are_up(const struct slurm_control *c, struct slurm_ours *j,
                          double now_s)
 {
     enum slurm_node_stands worst = SLURM_NODE_UP;
-    bool order = now_s - j->woke_s > WAKE_AGAIN_S;
     int first;
 
     for (int i = 0; i < j->device_count; i++) {
@@ -98,10 +96,8 @@ static bool nodes_are_up(const struct slurm_control *c, struct slurm_ours *j,
         enum slurm_node_stands stands = slurm_node_table_stands(c->nodes, node);
 
         worst = stands > worst ? stands : worst;
-        if (stands == SLURM_NODE_SLEEPS && order) {
+        if (stands == SLURM_NODE_SLEEPS && slurm_node_table_wake(c->nodes, node, now_s))
             wake(c, node);
-            j->woke_s = now_s;
-        }
     }
     if (worst == SLURM_NODE_UP)
         return true;
