@@ -30,10 +30,10 @@ void doubt_note(struct doubt *doubt, int wrong);
  * from what is expected with this variance, where this share of all windows is. */
 double doubt_of(double share, double off, double var, int count);
 
-/* So many windows in a row that agree are a change, however far off they are. */
 /* How likely it is to lie there if it is right, as a log. */
 double doubt_density(double off, double var);
 
+/* So many windows in a row that agree are a change, however far off they are. */
 int doubt_run(double share);
 
 /* What one window more says for it than for another, as a log of odds. */
