@@ -1,7 +1,7 @@
 #!/bin/bash
 # slurm_placements.sh - how many placements a second Corgi has applied by a real slurmctld
 #
-#   bench/slurm_placements.sh [--jobs 200] [--times 3] [--bin DIR]
+#   bench/slurm_placements.sh [--jobs 200] [--times 3] [--gap 0.25s] [--bin DIR]
 #
 # Thirteen nodes of eight GPUs, two shards a GPU: 208 seats.  Corgi is paused while users hand the jobs in;
 # then it goes on.  Prints, for each time, how long it took from the first decision until slurmctld had
@@ -9,11 +9,12 @@
 # job had begun.  Jobs of one second, so that no seat is used twice meanwhile.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-jobs=200 times=3 bin=$here/../build/release/bin
+jobs=200 times=3 gap=0.25s bin=$here/../build/release/bin
 while [ $# -gt 0 ]; do
     case $1 in
     --jobs) jobs=$2 ;;
     --times) times=$2 ;;
+    --gap) gap=$2 ;; # between rounds, planner.gap
     --bin) bin=$2 ;;
     *) echo "slurm_placements.sh: unknown option $1" >&2 && exit 2 ;;
     esac
@@ -45,6 +46,7 @@ PluginDir=$(dirname "$bin")/lib:$stock" "$cluster" start "$lab"
 export SLURM_CONF=$lab/etc/slurm.conf
 cat > "$dir/c.yaml" << END
 engine: slurm
+planner: {gap: $gap}
 state: $dir/state
 listen: {socket: $CORGI_SOCKET}
 slurm: {mode: control, partitions: [main], poll: 0.2s, within: 5s, sharing: true}
