@@ -97,7 +97,9 @@ void loop_destroy(struct loop *loop)
 
 void loop_want_round(struct loop *loop, double now_s)
 {
-    loop->due_s = fmin(loop->due_s, fmax(now_s, loop->last_round_s + loop->gap_s));
+    double last_s = fmin(loop->last_round_s, now_s); /* a clock may be set back */
+
+    loop->due_s = fmin(loop->due_s, fmax(now_s, last_s + loop->gap_s));
     loop->stirred_s = now_s;
 }
 

@@ -131,7 +131,8 @@ void service_follow_rounds(struct service *s)
     double due_s = (loop_round_due_s(s->loop) - service_now_s(s)) /
                    service_config_clock_rate(&s->config);
     double gap_s = s->failing ? FAILING_GAP_S : s->config.planner.gap_s;
-    double wait_s = fmax(due_s, gap_s - (clock_wall_s() - s->round_wall_s));
+    double left_s = gap_s - (clock_wall_s() - s->round_wall_s);
+    double wait_s = s->failing ? left_s : fmax(due_s, left_s); /* then it only tries */
 
     if (s->round_running || s->draining || s->starting)
         return;

@@ -193,3 +193,45 @@ start_reading() {
     corgid_start
     [ "$(api GET /v1/jobs/1 | field state)" = cancelled ]
 }
+
+# world JUMP_MS FULL: how far the clock of daemons started with it has jumped, and whether
+# the disk takes nothing (tests/chaos/chaos_preload.c)
+world() {
+    python3 -c 'import struct, sys
+open(sys.argv[1], "r+b").write(struct.pack("5q", int(sys.argv[2]), 0, int(sys.argv[3]), 0, 0))' \
+        "$CORGID_DIR/world" "$1" "$2"
+}
+
+@test "a clock that is set back while the disk is full keeps nobody waiting when there is space" {
+    head -c 40 /dev/zero > "$CORGID_DIR/world"
+    cat > "$CORGID_DIR/c.yaml" << END
+engine: local
+state: $state
+listen: {socket: $CORGID_SOCKET}
+local: {gpus: false, memory_cgroups: false, cpus: [{type: cpu-x, cores: "0", quota: 0.2}]}
+END
+    CHAOS_WORLD=$CORGID_DIR/world LD_PRELOAD=$CORGI_BIN/../tests/libchaos_preload.so corgid_start
+    world 61000 0
+    id=$(api POST /v1/jobs '{"name": "a", "command": ["true"]}' | field job.id)
+    for _ in $(seq 50); do
+        [ "$(api GET "/v1/jobs/$id" | field state)" != "done" ] || break
+        sleep 0.1
+    done
+    [ "$(api GET "/v1/jobs/$id" | field state)" = "done" ] # a round in the time that will not have been
+    world 61000 1
+    [ "$(api_status POST /v1/jobs '{"name": "c", "command": ["true"]}')" = 503 ]
+    world 0 1
+    sleep 1
+    world 0 0
+    for _ in $(seq 50); do
+        [ "$(api_status GET /readyz)" != 200 ] || break
+        sleep 0.1
+    done
+    [ "$(api_status GET /readyz)" = 200 ]
+    id=$(api POST /v1/jobs '{"name": "b", "command": ["true"]}' | field job.id)
+    for _ in $(seq 50); do
+        [ "$(api GET "/v1/jobs/$id" | field state)" != "done" ] || break
+        sleep 0.1
+    done
+    [ "$(api GET "/v1/jobs/$id" | field state)" = "done" ]
+}
