@@ -287,6 +287,7 @@ static struct optimize_input adapt_plan(struct loop *loop, const struct round *r
     plan->terms = r->plan.terms;
     plan->again_s = r->plan.again_s;
     plan->improved = r->plan.improved;
+    plan->queue_cut = r->plan.queue_cut;
     for (size_t i = 0; i < r->plan.mend_count; i++)
         plan_note_mend(plan, &r->plan.mends[i]);
     return in;
@@ -409,14 +410,18 @@ static void write_ledger(struct loop *loop, const struct cluster *cluster,
             vec_push(&loop->decisions, d);
 }
 
-/* What was just done may let a node sleep or a wait run out of grace: look again. */
-static void set_next_round(struct loop *loop, double now_s)
+/* What was just done may let a node sleep or a wait run out of grace: look again.  The
+ * rest of a queue whose head was just placed does not wait for that; where the plan was
+ * advice alone the head would be the same again. */
+static void set_next_round(struct loop *loop, bool done, double now_s)
 {
     if (loop->actions.count > 0)
         loop->stirred_s = now_s;
     if (now_s - loop->stirred_s < QUIET_S)
         loop_stir(loop, now_s);
     loop->due_s = fmin(loop->due_s, fmax(loop->plan.again_s, now_s + loop->gap_s));
+    if (done && loop->plan.queue_cut)
+        loop->due_s = now_s;
 }
 
 /* The plan as one of the present, checked; -1: it is refused, and the round has ended. */
@@ -457,7 +462,7 @@ int loop_round_end(struct loop *loop, struct round *r, double now_s,
     note_changes(loop, now_s);
     round_destroy(loop, r);
     write_ledger(loop, loop->cluster, loop->jobs, now_s);
-    set_next_round(loop, now_s);
+    set_next_round(loop, true, now_s);
     *result = result_of(loop);
     return 0;
 }
@@ -478,7 +483,7 @@ int loop_round_advise(struct loop *loop, struct round *r, double now_s,
     place_apply(&in, &loop->plan, &loop->changes, jobs, cluster, &loop->actions);
     round_destroy(loop, r);
     write_ledger(loop, cluster, jobs, now_s);
-    set_next_round(loop, now_s);
+    set_next_round(loop, false, now_s);
     jobs_destroy(jobs);
     cluster_destroy(cluster);
     *result = result_of(loop);

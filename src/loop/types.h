@@ -229,6 +229,7 @@ struct plan {
     struct plan_learning learning;
     struct plan_terms terms;
     bool improved;  /* a better placement of what runs was looked for */
+    bool queue_cut; /* others wait behind those who were looked at, who all have places */
     double again_s; /* it changes then by itself: somebody has waited long enough for a
                        better place; infinite: never */
     size_t mend_count, mend_capacity;

@@ -126,6 +126,56 @@ static void advice_tells_what_would_be_done_and_does_nothing(void **state)
     loop_destroy(s.loop);
 }
 
+/* A round looks at 64 waiting jobs.  Those behind them are next when these were placed;
+ * where nothing is done but advised the same 64 would be looked at for ever. */
+static void the_rest_of_a_queue_is_looked_at_at_once_unless_all_is_advice(void **state)
+{
+    struct loop_options options = {
+        .settings = fixture_settings(), .seed = 1, .round_gap_s = 5};
+    struct scene s = {.table = fixture_model_make()};
+    struct cluster *cluster = fixture_cluster();
+    struct round *round;
+    struct job job;
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        fixture_node(cluster, FAST, 4);
+    s.loop = loop_create_take(&options, cluster, fixture_model_of(&s.table),
+                              &corgi_planner_ops);
+    for (uint64_t id = 1; id <= 80; id++) {
+        job = fixture_rate_job(id, 5);
+        job.may_share = false;
+        submit(&s, job);
+    }
+    round = loop_round_begin(s.loop, 10);
+    round_plan(round);
+    assert_int_equal(loop_round_advise(s.loop, round, 10, &s.result, NULL), 0);
+    assert_true(loop_round_due_s(s.loop) >= 15);
+    play_round(&s, 20);
+    assert_true(loop_round_due_s(s.loop) <= 20);
+    play_round(&s, 20);
+    assert_true(loop_round_due_s(s.loop) >= 25);
+    for (uint64_t id = 1; id <= 80; id++)
+        assert_int_equal(loop_job(s.loop, id)->device_count, 1);
+    loop_destroy(s.loop);
+}
+
+/* By a minute or a day, as an operator or a time server does. */
+static void a_clock_that_is_set_back_keeps_no_round_waiting(void **state)
+{
+    struct loop_options options = {
+        .settings = fixture_settings(), .seed = 1, .round_gap_s = 5};
+    struct scene s = {.table = fixture_model_make()};
+
+    (void)state;
+    s.loop = loop_create_take(&options, fixture_cluster(), fixture_model_of(&s.table),
+                              &corgi_planner_ops);
+    play_round(&s, 100000);
+    loop_want_round(s.loop, 10);
+    assert_true(loop_round_due_s(s.loop) <= 15);
+    loop_destroy(s.loop);
+}
+
 static void a_node_that_comes_is_planned_with_at_once(void **state)
 {
     const int types[] = {SLOW, FAST};
@@ -330,6 +380,8 @@ int main(void)
         cmocka_unit_test(drained_devices_get_nothing_new),
         cmocka_unit_test(a_seat_an_engine_gave_is_taken_over),
         cmocka_unit_test(advice_tells_what_would_be_done_and_does_nothing),
+        cmocka_unit_test(the_rest_of_a_queue_is_looked_at_at_once_unless_all_is_advice),
+        cmocka_unit_test(a_clock_that_is_set_back_keeps_no_round_waiting),
         cmocka_unit_test(a_node_that_comes_is_planned_with_at_once),
         cmocka_unit_test(a_failed_device_puts_its_jobs_back),
         cmocka_unit_test(a_new_requirement_is_checked_first),

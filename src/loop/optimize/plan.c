@@ -43,7 +43,7 @@ void plan_reset(struct plan *plan, const struct optimize_input *in)
         plan->awake[n] = in->cluster->nodes[n].state != NODE_ASLEEP &&
                          in->cluster->nodes[n].state != NODE_FALLING;
     plan->again_s = INFINITY;
-    plan->improved = false;
+    plan->improved = plan->queue_cut = false;
     plan->mend_count = 0;
 }
 

@@ -291,15 +291,15 @@ static void note_limit_change(const struct planner_state *s, struct plan *plan)
                               power_schedule_changes_s(limit, soon_s) - LIMIT_AHEAD_S));
 }
 
-/* The head of a long queue has places, all of it: those behind it are looked at next. */
-static void note_queue_cut(const struct planner_state *s, struct plan *plan)
+/* Has the head of a long queue places, all of it? */
+static bool queue_is_cut(const struct planner_state *s, const struct plan *plan)
 {
     if (!s->queue_cut)
-        return;
+        return false;
     vec_each (const int, job, &s->queue)
         if (plan->seats[s->jobs.items[*job].seat].device_count == 0)
-            return;
-    plan->again_s = s->in->now_s;
+            return false;
+    return true;
 }
 
 static void planner_plan(void *self, const struct optimize_input *in, struct plan *plan)
@@ -326,7 +326,7 @@ static void planner_plan(void *self, const struct optimize_input *in, struct pla
     /* Under a limit on power a node without jobs is not kept awake for the next. */
     plan_sleep_idle(plan, in, s->limit_watts > 0 ? 0 : IDLE_BEFORE_SLEEP_S);
     note_limit_change(s, plan);
-    note_queue_cut(s, plan);
+    plan->queue_cut = queue_is_cut(s, plan);
     plan->learning = s->learning;
     plan->terms = (struct plan_terms){
         .known = true, .price_watts = s->price, .bold = planner_is_bold(s)};
