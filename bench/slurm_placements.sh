@@ -20,6 +20,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+bin=$(realpath "$bin")
 cluster=$here/../tests/support/slurm_cluster
 dir=$(mktemp -d /tmp/slurm-placements.XXXXXX)
 chmod 755 "$dir"

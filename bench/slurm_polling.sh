@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+bin=$(realpath "$bin")
 cluster=$here/../tests/support/slurm_cluster
 dir=$(mktemp -d /tmp/slurm-polling.XXXXXX)
 chmod 755 "$dir"
