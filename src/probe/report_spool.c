@@ -170,6 +170,7 @@ static int origin_read(struct report_origin *o, const char *line, size_t length,
         !json_member_string(v, "token") || !json_member_string(v, "node") || !run ||
         strlen(run) != REPORT_RUN_DIGITS ||
         json_value_need_number(v, "job", 0, 9007199254740991, &job, NULL) < 0 ||
+        (job < 1 && !json_member_string(v, "slurm_job")) || /* nobody's */
         json_value_need_number(v, "rank", 0, 1e6, &rank, NULL) < 0) {
         rc = err_set(err, ERR_FORMAT, "%s is no spool of reports", path);
     } else {

@@ -17,8 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     o = report_spool_origin(s);
-    if (o->job == 0 || !o->daemon || !o->token || !o->node || o->rank < 0 ||
-        strlen(o->run) != REPORT_RUN_DIGITS || report_spool_count(s) > REPORT_SPOOL_MOST)
+    if ((o->job == 0 && !o->slurm_job) || !o->daemon || !o->token || !o->node ||
+        o->rank < 0 || strlen(o->run) != REPORT_RUN_DIGITS ||
+        report_spool_count(s) > REPORT_SPOOL_MOST)
         abort();
     for (size_t i = 0; i < report_spool_count(s); i++)
         if (strlen(report_spool_line(s, i)) > PROBE_REPORT_MAX_LINE)

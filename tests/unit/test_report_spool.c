@@ -147,7 +147,10 @@ static void damaged_files_are_refused_or_cut(void **state)
                                       "{}\n",
                                       "{\"version\":2}\n",
                                       "{\"version\":1,\"daemon\":\"d\",\"token\":\"t\","
-                                      "\"job\":0,\"run\":\"0\",\"node\":\"n\"}\n"};
+                                      "\"job\":0,\"run\":\"0\",\"node\":\"n\"}\n",
+                                      "{\"version\":1,\"daemon\":\"d\",\"token\":\"t\","
+                                      "\"job\":0,\"run\":\"0123456789abcdef01234567"
+                                      "89abcdef\",\"node\":\"n\",\"rank\":0}\n"};
     char *path = file_join(folder, "bad.spool");
     struct report_spool *s;
     struct str text = {0};
