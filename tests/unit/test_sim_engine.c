@@ -485,6 +485,47 @@ static void two_engines_of_one_seed_agree_on_a_job(void **state)
     assert_true(first_report(5, false) != first_report(6, false));
 }
 
+/* What is measured first of job 7, as it was told. */
+static double rate_as_told(struct job_descriptor told, enum job_kind kind)
+{
+    struct sim_engine_options options = sim_engine_defaults();
+    struct job job = some_job(7, 1e9);
+    struct engine_job start = attempt_of(&job, 1, &(int){40});
+    struct heard h = {0};
+    struct engine e;
+    double rate;
+
+    job.descriptor = told;
+    job.kind = kind;
+    if (kind == JOB_INFERENCE)
+        job.need.rate = 1e9;
+    options.noise_sd = 0;
+    e = make_stepped(&h, options);
+    e.ops->start(e.self, &start, NULL);
+    e.ops->dispatch(e.self, 1300);
+    rate = last_of(&h, ENGINE_MEASURED)->measurement.rate;
+    finish(&e, &h);
+    return rate;
+}
+
+/* However far the figures of the nearest class are from it. */
+static void twice_the_work_a_step_takes_twice_as_long(void **state)
+{
+    struct job_descriptor told = {.family = "BERT",
+                                  .model = MODEL_ATTENTION,
+                                  .batch = 16,
+                                  .gmac_per_sample = 20,
+                                  .params_millions = 110};
+    struct job_descriptor twice = told, one = told;
+    double rate = rate_as_told(told, JOB_TRAINING);
+
+    (void)state;
+    twice.gmac_per_sample *= 2;
+    assert_true(fabs(rate / rate_as_told(twice, JOB_TRAINING) / 2 - 1) < 1e-6);
+    one.batch = 0; /* of a service: one sample a request */
+    assert_true(fabs(rate_as_told(one, JOB_INFERENCE) / rate / 16 - 1) < 1e-6);
+}
+
 static void a_failed_node_loses_its_jobs_and_comes_back(void **state)
 {
     struct sim_engine_options options = sim_engine_defaults();
@@ -607,6 +648,7 @@ int main(void)
         cmocka_unit_test(a_node_may_take_its_time_to_fall_asleep),
         cmocka_unit_test(the_world_stands_still_until_it_is_told_to_go_on),
         cmocka_unit_test(two_engines_of_one_seed_agree_on_a_job),
+        cmocka_unit_test(twice_the_work_a_step_takes_twice_as_long),
         cmocka_unit_test(a_failed_node_loses_its_jobs_and_comes_back),
         cmocka_unit_test(reports_of_a_steady_job_can_be_thinned),
         cmocka_unit_test(a_job_starts_is_measured_and_is_done),

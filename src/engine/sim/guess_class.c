@@ -4,8 +4,9 @@
  * what a workload knows better.
  *
  * The world knows classes by invented names.  A job called by one of them is that; any
- * other is the class whose figures are nearest to what its user told, and without figures
- * one drawn by its family's name: the same family is the same class every time. */
+ * other is the class whose figures are nearest to what its user told, as much faster as a
+ * step of it is less work, and without figures one drawn by its family's name: the same
+ * family is the same class every time. */
 #include "engine/sim/sim_engine_private.h"
 
 #include "base/hash.h"
@@ -19,6 +20,8 @@
 
 /* Efficiency lost by each doubling of devices beyond what the world's table has. */
 #define DOUBLING_LOSS 0.07
+/* A job is so much faster or slower than its class at most. */
+#define WORK_RATIO_MOST 1e4
 
 static double apart(double told, double known)
 {
@@ -83,6 +86,25 @@ static int at_scale(const struct world *w, int base, int devices, double *factor
     }
     *factor = 1;
     return base;
+}
+
+/* How much faster the job is than its class, as its user tells less work a step: many
+ * kinds of jobs have no class of their size here.  A service that tells no batch answers
+ * one sample a request. */
+static double less_work(const struct job *job, const struct job_descriptor *known)
+{
+    const struct job_descriptor *told = &job->descriptor;
+    double batch = told->batch > 0              ? told->batch
+                   : job->kind == JOB_INFERENCE ? 1
+                                                : known->batch;
+    double least = 1 / WORK_RATIO_MOST;
+
+    if (!(told->gmac_per_sample > 0 && known->gmac_per_sample > 0 && known->batch > 0))
+        return 1;
+    return fmin(
+        fmax(known->gmac_per_sample * known->batch / (told->gmac_per_sample * batch),
+             least),
+        WORK_RATIO_MOST);
 }
 
 /* "50@0,400@600": steps in order; what cannot be read ends the list. */
@@ -159,9 +181,13 @@ void sim_engine_describe(struct sim_engine *e, struct run *run,
     int reference = request_reference_gpu(world);
     int base = base_class(world, job->job);
     struct rng rng;
+    double less;
 
     request_describe(r, world, at_scale(world, base, job->job->devices, &run->factor),
                      reference, 1);
+    less = less_work(job->job, &world->classes[base].descriptor);
+    run->factor *= less;
+    r->reference_rate *= less;
     r->job = *job->job;
     r->base = base;
     heed_environment(e, run, job->env, job->stop_grace_s);

@@ -50,7 +50,8 @@ struct run {
     struct sim_request request;
     bool given; /* the request came from sim_engine_expect() */
     bool known; /* the request is filled: a daemon named the job since the engine began */
-    double factor; /* on the rate of the request's class: devices beyond its scale */
+    double factor; /* on the rate of the request's class: devices beyond its scale, work
+                      a step that is not the class's */
     int attempt;
     bool started; /* some attempt was */
     enum run_state state;

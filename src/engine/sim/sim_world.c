@@ -102,7 +102,9 @@ static int members_of(const struct sim_engine *e, int device, const struct run *
             continue;
         runs[count] = run;
         members[count++] = (struct truth_member){
-            .request = &run->request, .nodes = nodes_of(e, run), .demand = run->demand};
+            .request = &run->request,
+            .nodes = nodes_of(e, run),
+            .demand = run->demand / run->factor}; /* as its class would be asked */
     }
     return count;
 }
