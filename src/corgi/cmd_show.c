@@ -108,13 +108,15 @@ static void print_refused(const struct json_value *job)
                    {"engine_measures", "told by the job, and the engine measures it"},
                    {"not_running", "it did not run"}};
     const struct json_value *refused = json_value_get(job, "measurements_refused");
+    char many[VIEW_SIZE];
     bool first = true;
 
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
         double count = view_number(refused, reasons[i].key);
 
         if (count > 0)
-            line(first ? "not learned" : "", "%.0f windows: %s", count, reasons[i].text);
+            line(first ? "not learned" : "", "%s: %s", view_plural(many, count, "window"),
+                 reasons[i].text);
         first = first && !(count > 0);
     }
 }

@@ -61,7 +61,10 @@ static void add_member(struct table *t, const struct view_column *column,
         view_cell(t, json_member_string(owner, name));
         break;
     case VIEW_COUNT:
-        table_cellf(t, "%.0f", number);
+        if (isfinite(number))
+            table_cellf(t, "%.0f", number);
+        else
+            view_cell(t, NULL);
         break;
     case VIEW_YES_NO:
         view_cell(t, json_value_kind(json_value_get(owner, name)) != JSON_KIND_BOOL ? NULL

@@ -330,6 +330,7 @@ on_terminal() { # COLUMNS COMMAND...
     [[ $output == *"ada|0/-|0/-|0/8"* ]]
     corgi quota list
     [[ $output == *HAD*DUE* ]]
+    [[ $output != *nan* ]] # what users get of whom nothing is said has no weight
 }
 
 @test "token: one that is made opens TCP, one that is revoked does not" {
