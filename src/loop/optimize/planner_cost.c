@@ -300,9 +300,16 @@ struct planner_draw planner_draw(struct planner_state *s, int type, int a, int b
 static double lone_cost(struct planner_state *s, int type, int a, int b)
 {
     struct planner_alone *alone = b < 0 ? planner_alone_of(s, type, a) : NULL;
+    struct planner_beside *two = b < 0 ? NULL : planner_beside_of(s, type, a, b);
     long look = s->memos[s->aside].look;
     double ignored;
 
+    if (two) {
+        if (two->look != look || two->type != type || two->a != a || two->b != b)
+            *two = (struct planner_beside){look, type, a, b,
+                                           work_out(s, type, a, b, false, &ignored)};
+        return two->cost;
+    }
     if (!alone)
         return work_out(s, type, a, b, false, &ignored);
     if (alone->look != look) {

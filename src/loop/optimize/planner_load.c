@@ -159,6 +159,10 @@ static struct planner_job new_job(const struct planner_state *s,
                               .mark = rng_mix(status->job.id, 1),
                               .placed_s = status->placed_s,
                               .gang = status->job.devices > 1,
+                              .beside =
+                                  status->state == JOB_RUNNING && status->job.may_share
+                                      ? status->device_count
+                                      : 0,
                               .service = status->job.kind == JOB_INFERENCE,
                               .timed = status->job.need.kind == NEED_DEADLINE,
                               .home = status->device_count > 0 ? status->devices[0] : -1};
@@ -200,7 +204,7 @@ static void load_job(struct planner_state *s, size_t i, const struct table_kind 
         job.asked = kind->asked;
     }
     if (job.gang)
-        vec_push(&s->gang_jobs, (int)i);
+        vec_push(&s->gang_jobs, (struct planner_gang){(int)i, job.beside});
     if (job.suffers)
         vec_push(&s->suffering, (int)i);
     s->jobs.items[s->jobs.count++] = job;

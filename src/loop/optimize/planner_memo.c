@@ -169,6 +169,16 @@ struct planner_alone *planner_alone_of(struct planner_state *s, int type, int jo
     return many(s) ? &s->alone.items[(size_t)job * types + (size_t)type] : NULL;
 }
 
+struct planner_beside *planner_beside_of(struct planner_state *s, int type, int a, int b)
+{
+    uint64_t pair = (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+
+    if (!many(s) || !s->jobs.items[a].gang)
+        return NULL;
+    vec_reserve(&s->beside, PLANNER_BESIDE);
+    return &s->beside.items[rng_mix(pair, (uint64_t)type) % PLANNER_BESIDE];
+}
+
 static void begin_anew(struct planner_state *s, struct planner_memo *memo)
 {
     memo->look = ++s->looks;
@@ -212,4 +222,5 @@ void planner_memo_fini(struct planner_state *s)
         vec_free(&s->memos[m].costs);
     }
     vec_free(&s->alone);
+    vec_free(&s->beside);
 }

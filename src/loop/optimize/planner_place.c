@@ -13,6 +13,9 @@
 /* From this part of the grace time on, any place is better than none. */
 #define GRACE_USED 0.8
 
+/* A node that has fewer devices than are wanted comes after all that have enough. */
+#define SCORE_TOO_FEW 1000
+
 /* On large clusters a job looks at so many devices that somebody has; all it could find
  * on more is what it finds on these, a little cheaper. */
 #define BESIDE_MOST 192
@@ -32,12 +35,11 @@ static int alike_of(const struct planner_state *s, int device)
 static bool nothing_new(const struct planner_state *s, int node, const bool *seen,
                         int beside)
 {
-    int first = s->in->cluster->nodes[node].first_device;
-
     if (s->in->cluster->device_count <= PLANNER_LARGE || beside < BESIDE_MOST)
         return false;
     return s->node_empty.items[node] == 0 ||
-           (s->node_type.items[node] >= 0 && seen[alike_of(s, first)]);
+           (s->node_type.items[node] >= 0 &&
+            seen[alike_of(s, s->in->cluster->nodes[node].first_device)]);
 }
 
 static void find_single(struct planner_state *s, int job, struct planner_seats *best)
@@ -95,6 +97,22 @@ static int free_on_node(const struct planner_state *s, int job, int node, int ty
     return planner_room_devices(s, job, node, count);
 }
 
+/* Lower is better, with so many devices free for the job; and the least it may come to
+ * when all its empty devices were. */
+static double score_of(const struct planner_state *s, int node, int free, int wanted)
+{
+    double score = free >= wanted ? free - wanted : SCORE_TOO_FEW - free;
+
+    return s->node_jobs.items[node] == 0 ? score + 0.5 : score;
+}
+
+static double least_score(const struct planner_state *s, int node, int wanted)
+{
+    int empty = s->node_empty.items[node];
+
+    return score_of(s, node, empty < wanted ? empty : wanted, wanted);
+}
+
 /* The node to take devices from next: one that has all, the tightest such; else the one
  * with most.  Nodes in use before empty ones. */
 static int next_node(const struct planner_state *s, int job, int type, int wanted,
@@ -103,16 +121,15 @@ static int next_node(const struct planner_state *s, int job, int type, int wante
     int best = -1;
     double best_score = INFINITY;
 
-    for (int n = 0; n < s->in->cluster->node_count; n++) {
+    for (int n = 0; n < s->in->cluster->node_count && best_score > 0; n++) {
         int of_type = s->node_type.items[n], free;
         double score;
 
-        if (used[n] || s->node_empty.items[n] == 0 || (of_type >= 0 && of_type != type))
+        if (used[n] || s->node_empty.items[n] == 0 || (of_type >= 0 && of_type != type) ||
+            least_score(s, n, wanted) >= best_score)
             continue;
         free = free_on_node(s, job, n, type);
-        score = free >= wanted ? free - wanted : 1000 - free;
-        if (s->node_jobs.items[n] == 0)
-            score += 0.5;
+        score = score_of(s, n, free, wanted);
         if (free > 0 && score < best_score) {
             best = n;
             best_score = score;
@@ -206,14 +223,13 @@ static bool shares(const struct planner_state *s, const struct planner_job *j)
     return j->status->job.may_share && s->settings.share_max > 1;
 }
 
-/* Is the gang alone on its devices, all of which the job may have, and of its size? */
+/* Is the gang alone on its devices, all of which the job may have? */
 static bool may_join(const struct planner_state *s, int job, int other)
 {
     const struct planner_job *o = &s->jobs.items[other];
     const struct job_status *status = o->status;
 
-    if (other == job || status->state != JOB_RUNNING || o->moved || o->stopped ||
-        status->device_count != s->jobs.items[job].status->job.devices || !shares(s, o))
+    if (other == job || o->moved || o->stopped)
         return false;
     for (int k = 0; k < status->device_count; k++) {
         const int *m = planner_members(s, status->devices[k]);
@@ -236,7 +252,7 @@ static int some_gang(const struct planner_state *s, int job)
     while (low < high) {
         int middle = (low + high) / 2;
 
-        if (s->gang_jobs.items[middle] < from)
+        if (s->gang_jobs.items[middle].job < from)
             low = middle + 1;
         else
             high = middle;
@@ -250,18 +266,21 @@ static void find_companion(struct planner_state *s, int job, struct planner_seat
 {
     const struct planner_job *j = &s->jobs.items[job];
     int count = (int)s->gang_jobs.count, left = COMPANIONS_MOST;
+    int wanted = j->status->job.devices;
     int first = s->in->cluster->device_count > PLANNER_LARGE ? some_gang(s, job) : 0;
 
     if (!shares(s, j))
         return;
     for (int i = 0; i < count && left > 0; i++) {
-        int other = s->gang_jobs.items[(first + i) % count], type;
-        const int *devices = s->jobs.items[other].status->devices;
+        const struct planner_gang *gang = &s->gang_jobs.items[(first + i) % count];
+        int other = gang->job, type;
+        const int *devices;
         double cost;
 
-        if (!may_join(s, job, other))
+        if (gang->beside != wanted || !may_join(s, job, other))
             continue;
         left--;
+        devices = s->jobs.items[other].status->devices;
         type = s->in->cluster->devices[devices[0]].type;
         cost = planner_cost(s, type, other, job, NULL);
         if (cost >= PLANNER_IMPOSSIBLE)

@@ -68,6 +68,7 @@ struct planner_job {
     bool movable;          /* may be moved at all */
     bool unpromised;       /* the job's */
     bool gang;             /* on several devices */
+    int beside;            /* see struct planner_gang */
     bool service;
     bool timed;   /* what it needs changes by itself: a deadline */
     bool paced;   /* measured where it is beside whoever is there */
@@ -76,6 +77,12 @@ struct planner_job {
     bool stopped; /* in this round: back to the queue, to keep the power limit */
     bool held;    /* devices are held for it, see planner_queue.c */
     int rank;     /* among those who wait: its place in the queue */
+};
+
+/* A job on several devices, and with how many another of its size may share all of them;
+ * 0: with none. */
+struct planner_gang {
+    int job, beside;
 };
 
 /* Devices for a job, and what they cost. */
@@ -168,6 +175,14 @@ struct planner_alone {
     double cost;
 };
 
+/* And two gangs, as they are looked at. */
+struct planner_beside {
+    long look;
+    int type, a, b;
+    double cost;
+};
+#define PLANNER_BESIDE 8192 /* of them are kept, a power of two */
+
 /* What is kept of a job. */
 struct planner_kept {
     long look;  /* planner_memo.look of the rest */
@@ -185,8 +200,8 @@ struct planner_memo {
 };
 
 struct planner_state {
-    const struct optimize_input *in; /* of running jobs and the head of the queue */
-    vec_of(int) gang_jobs;           /* those on several devices, as shown */
+    const struct optimize_input *in;       /* of running jobs and the head of the queue */
+    vec_of(struct planner_gang) gang_jobs; /* those on several devices, as shown */
     struct optimize_input shown;
     struct optimize_settings settings;
     double limit_watts; /* the cluster may draw now and soon; 0: no limit */
@@ -213,9 +228,10 @@ struct planner_state {
     vec_of(struct host_room) node_left; /* (nodes) */
     bool reserved;                      /* some of the nodes are, from some time on */
     struct planner_memo memos[2];
-    int aside;                          /* the one that is asked and filled now */
-    vec_of(struct planner_alone) alone; /* (jobs, types) for many jobs, besides */
-    long looks;                         /* memories begun so far */
+    int aside;                            /* the one that is asked and filled now */
+    vec_of(struct planner_alone) alone;   /* (jobs, types) for many jobs, besides */
+    vec_of(struct planner_beside) beside; /* (PLANNER_BESIDE) likewise, by hash */
+    long looks;                           /* memories begun so far */
     double price;    /* of progress, watts a unit; see planner_price.c */
     double priced_s; /* when it was last looked at */
     vec_of(struct planner_draws) draws; /* (nodes) of a large cluster, as last seen */
@@ -361,6 +377,9 @@ void planner_look_aside(struct planner_state *s, bool aside, struct planner_view
 float *planner_memo_of(struct planner_state *s, int type, int a, int b);
 /* Where the cost of a job alone is kept when there are many jobs; else NULL. */
 struct planner_alone *planner_alone_of(struct planner_state *s, int type, int job);
+/* And that of two gangs, in this order: a forecast asks for the same two at each end of
+ * somebody's.  It may be of others: look, type, a and b tell. */
+struct planner_beside *planner_beside_of(struct planner_state *s, int type, int a, int b);
 /* Is this what runs now on a device of this type, nobody else beside? */
 bool planner_runs_here(const struct planner_state *s, int type, int a, int b);
 
