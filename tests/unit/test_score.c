@@ -67,6 +67,30 @@ static void a_wait_beyond_the_grace_time_is_a_violation(void **state)
     sim_result_fini(&r);
 }
 
+/* A K80 takes four times as long for the same steps; the V100 beside it is free. */
+static void a_job_in_a_dear_place_beside_a_free_one_is_told(void **state)
+{
+    struct cluster *both = fixture_cluster(world, 1, 1, 1);
+    struct cluster *old = fixture_cluster(world, 1, 0, 1);
+    struct sim_result slow, fast, only;
+
+    (void)state;
+    fixture_training(workload, world, FIXTURE_LIGHT, 0, 2 * 3600);
+    slow = fixture_run("slowest-ok", &options, world, workload, both);
+    fast = fixture_run("fastest", &options, world, workload, both);
+    only = fixture_run("slowest-ok", &options, world, workload, old);
+    /* Of its eight hours there, from the first window on. */
+    assert_near(measure_misplaced_longest(&slow), 7.5 * 3600, 1800);
+    assert_near(measure_misplaced_jobs(&slow), 1, 0);
+    assert_near(measure_misplaced_longest(&fast), 0, 0);
+    assert_near(measure_misplaced_longest(&only), 0, 0);
+    sim_result_fini(&slow);
+    sim_result_fini(&fast);
+    sim_result_fini(&only);
+    cluster_destroy(both);
+    cluster_destroy(old);
+}
+
 /* A job may miss its requirement for 1 % of its time; 5 and 0.1 % are told beside. */
 static void a_job_keeps_its_promise_up_to_a_hundredth(void **state)
 {
@@ -159,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCORE_TEST(quantiles_are_values_of_the_list),
         SCORE_TEST(a_wait_beyond_the_grace_time_is_a_violation),
+        SCORE_TEST(a_job_in_a_dear_place_beside_a_free_one_is_told),
         SCORE_TEST(a_job_keeps_its_promise_up_to_a_hundredth),
         SCORE_TEST(a_rate_below_the_requirement_is_a_violation_and_no_useful_work),
         SCORE_TEST(a_refused_job_is_a_broken_promise),

@@ -25,6 +25,22 @@ static double percent(double log_error)
         return value;                                                                    \
     }
 
+/* So long may a job stay in a place that costs far more than a free one. */
+#define MISPLACED_LONG_S 7200
+
+static struct misplaced {
+    double longest_s, jobs;
+} misplaced(const struct sim_result *r, double longer_s)
+{
+    struct misplaced all = {0};
+
+    for (size_t i = 0; i < r->jobs; i++) {
+        all.longest_s = fmax(all.longest_s, r->job_results[i].misplaced_s);
+        all.jobs += r->job_results[i].misplaced_s > longer_s;
+    }
+    return all;
+}
+
 MEASURE(energy_kwh, KWH(r->energy.total_j))
 MEASURE(bound_kwh, KWH(r->bound_j))
 MEASURE(above_bound, 100 * (r->energy.total_j / r->bound_j - 1))
@@ -46,6 +62,8 @@ MEASURE(wait_p95, r->wait_p95_s)
 MEASURE(moves_per_job, r->moves_per_job)
 MEASURE(service_time, r->service_time)
 MEASURE(service_moves, r->service_moves)
+MEASURE(misplaced_longest, misplaced(r, 0).longest_s)
+MEASURE(misplaced_jobs, misplaced(r, MISPLACED_LONG_S).jobs)
 MEASURE(trials, (double)r->learning.trials)
 MEASURE(trials_better, share_of((double)r->learning.better, (double)r->learning.settled))
 MEASURE(learning_spent_kwh, KWH(r->learning.spent_joules))

@@ -27,6 +27,8 @@ double measure_wait_p95(const struct sim_result *r);
 double measure_moves_per_job(const struct sim_result *r);
 double measure_service_time(const struct sim_result *r); /* NaN: no services */
 double measure_service_moves(const struct sim_result *r);
+double measure_misplaced_longest(const struct sim_result *r); /* s, see sim_misplaced.c */
+double measure_misplaced_jobs(const struct sim_result *r);    /* over two hours */
 double measure_trials(const struct sim_result *r);
 double measure_trials_better(const struct sim_result *r); /* share of those measured */
 double measure_learning_spent_kwh(const struct sim_result *r);

@@ -45,6 +45,8 @@ static const struct {
     {"work_reference_gpu_hours", measure_work_h, false, false},
     {"first_estimate_error_percent", measure_estimate_error, false, false},
     {"estimate_coverage90", measure_estimate_coverage, false, false},
+    {"misplaced_longest_s", measure_misplaced_longest, false, false},
+    {"misplaced_jobs", measure_misplaced_jobs, false, false},
     {"trials", measure_trials, false, false},
     {"trials_better_share", measure_trials_better, false, false},
     {"trials_spent_kwh", measure_learning_spent_kwh, false, false},

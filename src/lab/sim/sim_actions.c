@@ -67,6 +67,7 @@ static void start(struct sim *sim, struct sim_job *job, const struct action *a)
     must(sim->engine.ops->start(sim->engine.self, &attempt, NULL));
     job->steps_before = loop_job(sim->loop, told->id)->steps_done;
     job->end = SIM_RUNNING;
+    job->measured = job->misplaced = false;
     if (isnan(job->result.wait_s))
         job->result.wait_s = sim->now_s - told->submitted_s;
     job->recorded = recording_seat(sim->recording, told, a, why_seated(job, a),
@@ -142,6 +143,7 @@ static void on_measured(struct sim *sim, struct sim_job *job,
         probes->tells(probes->ctx, &job->request->job, &window.measurement);
     if (conduct_measured(sim->loop, &window, &seen, NULL) < 0)
         return;
+    job->measured = true;
     if (probes && probes->seen && seen.seen.where.count > 0)
         probes->seen(probes->ctx, &seen.seen);
     if (seen.first_sight)

@@ -32,6 +32,9 @@ struct sim_job {
     double mean_demand;          /* of a service over that time, requests/s */
     struct sim_service *service; /* that may scale; NULL: it is of none */
     struct replica seen;         /* last measured of such a one */
+    bool measured;               /* since it was started last */
+    bool misplaced;              /* see sim_misplaced.c, and since when */
+    double misplaced_since_s;
     struct sim_job_result result;
 };
 
@@ -61,6 +64,7 @@ struct sim {
     vec_of(double) quote_ms;
     double submit_s; /* of arrivals since the last round */
     long rounds;
+    double misplaced_looked_s; /* see sim_misplaced.c */
 };
 
 /* sim_replicas.c: the job of the index'th replica. */
@@ -108,6 +112,10 @@ void sim_replicas_fini(struct sim *sim);
  * end, or the run is. */
 void sim_saved_device(struct sim *sim, int device, double watts);
 void sim_saved_job(struct sim *sim, const struct sim_job *job);
+
+/* sim_misplaced.c: a round is over; who is in a place that costs far more than one that
+ * is free, and since when? */
+void sim_misplaced_look(struct sim *sim);
 
 /* sim_follow.c: a run with a real schedule (setup.schedule); without one, the first and
  * the last do nothing. */

@@ -336,6 +336,7 @@ static int run_round(struct sim *sim, struct err *err)
         write_line(sim, &line);
     }
     sim_execute(sim, result.actions, result.action_count);
+    sim_misplaced_look(sim);
     return check_state(sim, err);
 }
 

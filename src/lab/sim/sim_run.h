@@ -61,6 +61,7 @@ struct sim_job_result {
     double asked_s;    /* alone on the reference GPUs; of a service: it is wanted */
     int devices;
     bool service;
+    double misplaced_s; /* longest in one place that costs far more than a free one */
     int moves;
     int restarts;
 };
