@@ -9,7 +9,12 @@ setup() {
     write_config "$BATS_TEST_TMPDIR" 1
     start_daemon "$BATS_TEST_TMPDIR"
 }
-teardown() { stop_daemon "$BATS_TEST_TMPDIR"; }
+# A job outlives its daemon.
+teardown() {
+    daemon_post "$BATS_TEST_TMPDIR" /v1/jobs/1/cancel > /dev/null
+    await_state "$BATS_TEST_TMPDIR" 1 cancelled 20
+    stop_daemon "$BATS_TEST_TMPDIR"
+}
 
 # Twenty steps a second, more or less; each line is "step i/N".
 steps="i=0; while [ \$i -lt 100000 ]; do i=\$((i + 1)); echo \"step \$i/100000\"; sleep 0.05; done"
