@@ -64,6 +64,7 @@ static struct scenario_options scenario_of(const struct sim_args *args,
         .workload = args->workload,
         .cluster = args->cluster,
         .throughputs = args->throughputs,
+        .watts = args->watts,
         .trace = args->trace,
         .arrivals = args->arrivals,
         .arrivals_format = (enum arrivals_format)args->arrivals_format,
@@ -197,10 +198,11 @@ static int print_result(const struct sim_args *args, const struct sweep *sweep,
         return 0;
     }
     rc = table_finish(result_table(sweep), TABLE_ALIGNED, stdout, err);
-    printf("\n%s rates, modelled power.  Work is in hours of the fastest GPU type.\nSLA "
+    printf("\n%s rates, %s power.  Work is in hours of the fastest GPU type.\nSLA "
            "time%%: share of job-time with the requirement met; oracle rows know "
            "true rates.\n",
-           args->throughputs ? "Measured" : "Synthetic");
+           args->throughputs ? "Measured" : "Synthetic",
+           args->watts ? "partly measured" : "modelled");
     print_rejected(sweep);
     if (o->scenario.slurm) {
         struct str notes = {0};
@@ -246,6 +248,8 @@ static int check_use(const struct sim_args *args, struct err *err)
                        "--load is for generated requests, not for a --trace");
     if (args->requests || args->daemon || args->ledger)
         return err_set(err, ERR_USAGE, "--requests, --daemon and --ledger go together");
+    if (args->watts && !args->throughputs)
+        return err_set(err, ERR_USAGE, "--watts needs --throughputs");
     if (lists > 1)
         return err_set(err, ERR_USAGE,
                        "--trace, --arrivals and --from-slurm exclude each other");

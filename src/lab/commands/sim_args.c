@@ -52,6 +52,11 @@ const struct option_spec sim_options[] = {
         "write quotes, plans and decisions on --requests there, a line of JSON each"),
     OPT(struct sim_args, throughputs, STRING, "throughputs", 0, "FILE",
         "measured rates as Gavel's JSON, instead of the synthetic world"),
+    OPT(struct sim_args, watts, STRING, "watts", 0, "DIR",
+        "with --throughputs: what jobs draw alone, from sweeps of power limits of the "
+        "jobs "
+        "most like them (Zeus's summary_power_<gpu>.csv), instead of drawn from the "
+        "seed"),
     OPT(struct sim_args, arrivals, STRING, "arrivals", 0, "FILE",
         "when jobs came, how long and on how many GPUs, from a public trace; with "
         "--load its bursts, else all of it"),

@@ -16,6 +16,7 @@ struct sim_args {
     const char *ledger;
     const char *workload;
     const char *throughputs;
+    const char *watts;
     const char *arrivals;
     int arrivals_format;
     const char *slurm_jobs;

@@ -337,6 +337,7 @@ enum condition {
     TIMELINE,
     TIMINGS,
     TRACE,
+    WATTS,
 };
 
 static bool holds(struct page *p, enum condition condition)
@@ -353,7 +354,8 @@ static bool holds(struct page *p, enum condition condition)
                            [TIMELINE] = timelines(&p->facts, NULL),
                            [TIMINGS] = p->in->timings,
                            [TRACE] = o->scenario.trace || o->scenario.arrivals ||
-                                     o->scenario.slurm};
+                                     o->scenario.slurm,
+                           [WATTS] = o->scenario.watts};
 
     return values[condition];
 }
@@ -398,6 +400,7 @@ static const struct template_slot {
     {"timelines", .fill = fill_timelines},
     {"throughputs", .condition = THROUGHPUTS},
     {"trace", .condition = TRACE},
+    {"watts", .condition = WATTS},
     {"sleep", .condition = SLEEP},
     {"failures", .fill = fill_failures},
     {"seeds", .fill = fill_seeds},

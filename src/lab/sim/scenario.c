@@ -10,6 +10,7 @@
 #include "lab/traces/trace_demand.h"
 #include "lab/sim/what_if.h"
 #include "lab/tables/gavel_table.h"
+#include "lab/tables/power_sweeps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,8 @@ int scenario_build(struct scenario *scenario, const struct scenario_options *o,
     vary(&s, o, builtin);
     if (o->throughputs) {
         if (gavel_load(&s.world, o->throughputs, o->seed, err) < 0)
+            goto failed;
+        if (o->watts && power_sweeps_apply(s.world, o->watts, o->seed, err) < 0)
             goto failed;
     } else {
         s.world = synthetic_world(s.cluster, o->slurm, o->seed);

@@ -14,6 +14,8 @@ struct scenario_options {
     const char *workload;    /* a built-in, see scenario_builtin */
     const char *cluster;     /* built-in or YAML file; NULL: the workload's */
     const char *throughputs; /* Gavel JSON; NULL: the synthetic world */
+    const char *watts;       /* folder of power sweeps for them, see power_sweeps.h; NULL:
+                                utilisation is drawn */
     const char *trace;       /* CSV; NULL: generated requests */
     const char *arrivals;    /* CSV of a public trace; NULL: generated requests */
     enum arrivals_format arrivals_format;

@@ -33,9 +33,7 @@ static double log_batch(const struct world_class *c)
     return c->descriptor.batch > 0 ? log2(c->descriptor.batch) : 0;
 }
 
-/* Rates of a gang are sums over its devices, so what one of them does less of is what it
- * waits. */
-static double scaling(const struct world *w, int g, int c)
+double utilisation_scaling(const struct world *w, int g, int c)
 {
     int single = w->classes[c].scale > 1 ? world_find_class(w, w->classes[c].name, 1) : c;
     double alone = *world_alone(w, g, c), each;
@@ -56,7 +54,7 @@ static double draw_cell(const struct world *w, const struct family_level *f, int
     rng_stream(&rng, rng_mix(seed, hash_text(cls->name)), hash_text(w->gpus[g].name));
     logit = f->level + f->per_batch * (log_batch(cls) - f->log_batch) -
             f->per_speed * log(w->gpus[g].fp32_tflops / 10) + 0.25 * rng_normal(&rng);
-    return fmin(0.98, fmax(0.04, scaling(w, g, c) / (1 + exp(-logit))));
+    return fmin(0.98, fmax(0.04, utilisation_scaling(w, g, c) / (1 + exp(-logit))));
 }
 
 void utilisation_draw(struct world *w, uint64_t seed)

@@ -12,3 +12,7 @@
 /* Fill all of world->busy from the names of the classes and the seed alone, so that the
  * order of the classes does not matter. */
 void utilisation_draw(struct world *world, uint64_t seed);
+
+/* How much less busy a device of a gang is than with the same job alone: rates of a gang
+ * are sums over its devices, so what one of them does less of is what it waits. */
+double utilisation_scaling(const struct world *world, int gpu, int cls);
