@@ -463,6 +463,44 @@ static void a_number_that_came_to_somebody_else_is_left_alone(void **state)
     lab_destroy(lab);
 }
 
+static struct slurm_job_row held_row(const char *id, const char *comment)
+{
+    struct slurm_job_row row = row_of(SLURM_JOB_WAITS, true);
+
+    snprintf(row.id, sizeof(row.id), "%s", id);
+    row.admin_comment = comment;
+    return row;
+}
+
+/* slurmctld was killed, forgot the last of three jobs and gave its number to the second,
+ * which is handed in; then the first is over. */
+static void who_has_a_number_anew_keeps_it_when_others_go(void **state)
+{
+#define OF(who)                                                                          \
+    "corgi1:000000000000000000000000000000000000000000000000111111111111110" who
+    struct slurm_job_row first = held_row("5", OF("1") ":{}"),
+                         second = held_row("6", OF("2") ":{}"),
+                         third = held_row("220", OF("3") ":{}");
+    struct lab *lab = lab_create();
+    struct slurm_ours *j;
+
+    (void)state;
+    slurm_control_take(lab->control, &first, lab->now_s);
+    slurm_control_take(lab->control, &second, lab->now_s);
+    look(lab, &third);
+    assert_int_equal(lab->control->jobs.count, 3);
+    str_clear(&lab->told);
+    j = lab->control->jobs.items[1];
+    slurm_ours_name(lab->control, j, "220");
+    slurm_ours_drop(lab->control, lab->control->jobs.items[0]);
+    second = held_row("220", OF("2") ":{}");
+    assert_true(look(lab, &second));
+    assert_string_equal(j->id, "220");
+    assert_true(j->shown.there);
+    told(lab, ""); /* not found anew */
+    lab_destroy(lab);
+}
+
 static void an_end_that_was_told_wins(void **state)
 {
     struct slurm_job_row row = row_of(SLURM_JOB_DONE, false);
@@ -752,6 +790,7 @@ int main(void)
         cmocka_unit_test(one_that_others_release_is_only_watched),
         cmocka_unit_test(one_whose_hold_slurmctld_forgot_is_held_again),
         cmocka_unit_test(a_number_that_came_to_somebody_else_is_left_alone),
+        cmocka_unit_test(who_has_a_number_anew_keeps_it_when_others_go),
         cmocka_unit_test(an_end_that_was_told_wins),
         cmocka_unit_test(an_end_of_a_daemon_before_wins_too),
         cmocka_unit_test(what_slurm_forgot_while_it_ran_is_never_run_again),

@@ -127,12 +127,14 @@ void slurm_ours_drop(struct slurm_control *c, struct slurm_ours *j)
     slurm_ours_name(c, j, "");
     if (map_get(c->by_job, j->job, &at)) {
         struct slurm_ours *last = c->jobs.items[--c->jobs.count];
+        /* Else its number has come to somebody else. */
+        bool named = last->id[0] && find_id(c, last->id) == last;
 
         map_remove(c->by_job, j->job);
         if (last != j) {
             c->jobs.items[at] = last;
             map_put(c->by_job, last->job, at);
-            if (last->id[0])
+            if (named)
                 map_put(c->by_id, hash_text(last->id), at);
         }
     }
@@ -427,7 +429,9 @@ static bool take_new(struct slurm_control *c, const struct slurm_job_row *row,
     if (row->stands >= SLURM_JOB_DONE)
         return !slurm_job_table_watches(c->watched, row->id); /* else of the past */
     j = handed_in(c, digest, &ours);
-    if (j && !j->id[0]) { /* the answer to our order has not come, or never will */
+    if (j && (!j->id[0] || strcmp(j->id, row->id) == 0)) {
+        /* The answer to our order has not come, or never will; or another had its number
+         * before. */
         slurm_ours_name(c, j, row->id);
         note(c, j, row, now_s);
         return true;
