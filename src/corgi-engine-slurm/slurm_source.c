@@ -152,6 +152,7 @@ static void add_node(struct table_rows *rows, const node_info_t *n)
     slurm_words_node_flags(&out, n->node_state);
     json_out_key_string(&out, "gres", n->gres);
     json_out_key_string(&out, "gres_drain", n->gres_drain);
+    json_out_key_string(&out, "gres_used", n->gres_used);
     json_out_key_string(&out, "features", n->features);
     json_out_key_int(&out, "cpus", n->cpus_efctv ? n->cpus_efctv : n->cpus);
     json_out_key_number(&out, "memory_mb", (double)n->real_memory);

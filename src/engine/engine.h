@@ -83,7 +83,7 @@ enum engine_event_kind {
     ENGINE_NODE_DRAINED,   /* node, text: nothing new may start there */
     ENGINE_NODE_UNDRAINED, /* node */
     ENGINE_NODE_ADDED,     /* spec: the cluster has one more, behind all others */
-    ENGINE_DEVICE_TAKEN,   /* device: by a job that will not be told of */
+    ENGINE_DEVICE_TAKEN,   /* device, text: by a job that will not be told of, or none */
     ENGINE_DEVICE_FREE,    /* device */
     ENGINE_NOTICE,  /* text: so it is, and operators should know; NULL: no longer */
     ENGINE_OFFLINE, /* text: it cannot be reached; what is known may be old */

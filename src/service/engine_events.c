@@ -474,6 +474,17 @@ static void on_device(struct service *s, const struct engine_event *e)
     }
 }
 
+static void on_taken(struct service *s, const struct engine_event *e)
+{
+    bool taken = e->kind == ENGINE_DEVICE_TAKEN;
+
+    str_copy(s->devices[e->device].reason, SERVICE_REASON_SIZE,
+             taken && e->text ? e->text : "");
+    loop_device_taken(s->loop, e->device, taken, service_now_s(s));
+    cluster_event(s, "device", s->devices[e->device].name, taken ? "taken" : "free",
+                  e->text);
+}
+
 static void on_drained(struct service *s, const struct engine_event *e)
 {
     const struct node *node = &loop_cluster(s->loop)->nodes[e->node];
@@ -563,8 +574,7 @@ void engine_events_event(void *ctx, const struct engine_event *e)
         break;
     case ENGINE_DEVICE_TAKEN:
     case ENGINE_DEVICE_FREE:
-        loop_device_taken(s->loop, e->device, e->kind == ENGINE_DEVICE_TAKEN,
-                          service_now_s(s));
+        on_taken(s, e);
         break;
     case ENGINE_JOB_FOUND:
         found_jobs_found(s, e);

@@ -422,7 +422,7 @@ const char *views_device_state(const struct cluster *c, int device)
 
     if (d->failed || node == NODE_DOWN)
         return "failed";
-    if (d->drained)
+    if (d->drained || d->taken) /* nothing is started there */
         return "drained";
     if (d->leaving_count > 0)
         return "leaving";

@@ -79,6 +79,11 @@ static void on_event(void *ctx, const struct engine_event *e)
         str_addf(&lab->told, "node %d %s\n", e->node,
                  e->kind == ENGINE_NODE_DRAINED ? "drained" : "undrained");
         break;
+    case ENGINE_DEVICE_TAKEN:
+    case ENGINE_DEVICE_FREE:
+        str_addf(&lab->told, "device %d %s\n", e->device,
+                 e->kind == ENGINE_DEVICE_TAKEN ? "taken" : "free");
+        break;
     case ENGINE_JOB_BELONGS:
         str_addf(&lab->told, "belongs %llu %s/%s/%s\n", job,
                  e->there->names[JOB_GROUP_ACCOUNT], e->there->names[JOB_GROUP_QOS],
@@ -155,6 +160,47 @@ static void show(struct lab *lab, const char *rows)
     "{\"id\":\"" id "\",\"state\":\"" state "\",\"user\":\"ada\",\"submit_s\":" submit   \
     ",\"restarts\":" restarts ",\"tres_per_node\":\"gres:gpu:1\"" more "}"
 #define ON_A1 ",\"start_s\":110,\"nodes\":[\"a\"],\"gres\":[\"gpu:v100:1(IDX:1)\"]"
+
+#define USED(name, state, flags, used)                                                   \
+    "{\"name\":\"" name "\",\"state\":\"" state "\",\"flags\":[" flags                   \
+    "],\"gres\":\"" V100 "\",\"gres_used\":\"" used "\"}"
+
+/* A slurmctld that was killed counts GPUs that no job has. */
+static void a_gpu_that_counts_as_used_on_an_idle_node_is_taken(void **state)
+{
+    struct lab *lab = lab_create(NULL);
+    struct slurm_node_table *first;
+    struct slurm_node_options options = {0};
+
+    (void)state;
+    answer(lab, false, false, USED("a", "mixed", "", "gpu:v100:1(IDX:1)"), "");
+    answer(lab, false, false,
+           USED("a", "idle", "\"completing\"", "gpu:v100:1(IDX:1),shard:0"), "");
+    told(lab, ""); /* a job's, or one's that is leaving */
+    answer(lab, false, false, USED("a", "idle", "", "gpu:v100:1(IDX:1),shard:0"), "");
+    told(lab, "device 1 taken\n");
+    answer(lab, false, false, USED("a", "mixed", "", "gpu:v100:2(IDX:0-1),shard:0"), "");
+    told(lab, "");
+    answer(lab, false, false, USED("a", "mixed", "", "gpu:v100:1(IDX:0),shard:0"), "");
+    told(lab, "device 1 free\n"); /* slurmctld has counted anew */
+    answer(lab, false, false,
+           USED("a", "idle", "", "gpu:v100:0(IDX:N/A),shard:v100:1(1/2,0/2)"), "");
+    told(lab, "device 0 taken\n");
+    answer(lab, false, false, USED("a", "idle", "", "gpu:v100:0(IDX:N/A),shard:0"), "");
+    told(lab, "device 0 free\n");
+    lab_destroy(lab);
+
+    /* Before the cluster is given nobody is told: it says so itself. */
+    lab = mem_new(struct lab);
+    first = slurm_node_table_create(&options, (struct engine_sink){on_event, lab});
+    lab->nodes = first;
+    answer(lab, false, true, USED("a", "idle", "", "gpu:v100:1(IDX:1),shard:0"), "");
+    assert_int_equal(slurm_node_table_cluster(first, &lab->cluster, NULL), 0);
+    assert_false(lab->cluster->devices[0].taken);
+    assert_true(lab->cluster->devices[1].taken);
+    told(lab, "");
+    lab_destroy(lab);
+}
 
 static void a_job_is_followed_from_its_hold_to_its_end(void **state)
 {
@@ -533,6 +579,7 @@ int main(void)
         cmocka_unit_test(jobs_without_gpus_take_room_of_nodes),
         cmocka_unit_test(nodes_have_room_and_devices_a_limit_of_jobs),
         cmocka_unit_test(a_node_is_falling_asleep_before_it_sleeps),
+        cmocka_unit_test(a_gpu_that_counts_as_used_on_an_idle_node_is_taken),
         cmocka_unit_test(a_job_is_followed_from_its_hold_to_its_end),
         cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
         cmocka_unit_test(slurms_own_requeue_is_the_same_job),

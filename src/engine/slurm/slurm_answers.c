@@ -45,6 +45,7 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
                *gres = json_member_string(row, "gres"),
                *features = json_member_string(row, "features"),
                *reason = json_member_string(row, "reason"),
+               *used = json_member_string(row, "gres_used"),
                *address = json_member_string(row, "address");
     struct slurm_node_row n = {0};
 
@@ -72,6 +73,8 @@ bool slurm_answers_node(const struct json_value *row, struct slurm_node_row *nod
     n.drained =
         has(row, "drain") || has(row, "fail") || has(row, "maint") || has(row, "reboot");
     n.reserved = has(row, "reserved");
+    n.idle = !strcmp(state, "idle") && !has(row, "completing");
+    n.used = used ? slurm_gres_used(used) : 0;
     *node = n;
     return true;
 }

@@ -21,6 +21,8 @@ struct slurm_node_row {
     char name[SLURM_NAME_SIZE];
     bool down, asleep, falling, drained; /* falling: asleep, and not sleeping yet */
     bool reserved;                       /* for some jobs: see slurm_access.h */
+    bool idle;                           /* no job has a part of it */
+    uint64_t used;                       /* its GPUs that slurmctld counts as used */
     char reason[160];
     struct slurm_gres gres;
     char features[256];

@@ -227,3 +227,37 @@ uint64_t slurm_gres_indices(const char *text)
     }
     return mask;
 }
+
+/* "2/4,0/4)": GPU by GPU, how many of its parts are used. */
+static uint64_t used_parts(const char *text)
+{
+    uint64_t mask = 0;
+
+    for (int i = 0; i < 64; i++) {
+        char *end;
+        unsigned long used = strtoul(text, &end, 10);
+
+        if (end == text || *end != '/')
+            break;
+        if (used > 0)
+            mask |= bits((unsigned long)i, (unsigned long)i);
+        text = end + 1 + strspn(end + 1, "0123456789");
+        if (*text != ',')
+            break;
+        text++;
+    }
+    return mask;
+}
+
+uint64_t slurm_gres_used(const char *text)
+{
+    uint64_t mask = slurm_gres_indices(text);
+
+    while ((text = strstr(text, "shard:"))) {
+        text += strlen("shard:");
+        text += strcspn(text, "(,");
+        if (*text == '(')
+            mask |= used_parts(text + 1);
+    }
+    return mask;
+}

@@ -44,3 +44,7 @@ int slurm_gres_check_names(const char *names, struct err *err);
 /* Which GPUs of a node a job has, "gpu:v100:2(IDX:0-1),shard:1(IDX:3)", as bits; 0 when
  * that is not told. */
 uint64_t slurm_gres_indices(const char *text);
+
+/* Which GPUs of a node slurmctld counts as used, whole or in parts, as bits:
+ * "gpu:v100:1(IDX:0),shard:v100:2(0/2,2/2)". */
+uint64_t slurm_gres_used(const char *text);

@@ -19,6 +19,7 @@ struct node_entry {
     bool room_changed;      /* since it was told */
     int share_most;         /* jobs a GPU takes at once */
     bool pins;              /* its GPUs are g0, g1... */
+    uint64_t stuck;         /* GPUs that count as used, and nobody has them */
     char address[SLURM_ADDRESS_SIZE];
     double watts;  /* as Slurm meters it; NaN: it does not */
     double woke_s; /* it was told to wake, epoch; 0: not since it was put to sleep */
