@@ -202,6 +202,41 @@ static void a_gpu_that_counts_as_used_on_an_idle_node_is_taken(void **state)
     lab_destroy(lab);
 }
 
+static void look_at_nodes(struct lab *lab, double after_s)
+{
+    lab->now_s += after_s;
+    answer(lab, false, false, "", "");
+}
+
+/* A job starts there neither this time nor the next: others are not to wait behind it. */
+static void devices_that_slurm_has_no_room_on_are_left_alone_for_a_while(void **state)
+{
+    static const int gang[] = {0, 1}, last[] = {2};
+    struct lab *lab = lab_create(NULL);
+
+    (void)state;
+    slurm_node_table_no_room(lab->nodes, gang, 2, lab->now_s);
+    told(lab, ""); /* somebody was there just then, maybe */
+    lab->now_s += 10;
+    slurm_node_table_no_room(lab->nodes, gang, 2, lab->now_s);
+    told(lab, "device 0 taken\ndevice 1 taken\n");
+    slurm_node_table_no_room(lab->nodes, last, 1, lab->now_s); /* another node's first */
+    look_at_nodes(lab, 29);
+    told(lab, "");
+    look_at_nodes(lab, 2);
+    told(lab, "device 0 free\ndevice 1 free\n");
+    lab->now_s += 10; /* and again: for twice as long */
+    slurm_node_table_no_room(lab->nodes, &gang[1], 1, lab->now_s);
+    look_at_nodes(lab, 59);
+    told(lab, "device 1 taken\n");
+    look_at_nodes(lab, 2);
+    told(lab, "device 1 free\n");
+    lab->now_s += 600; /* long after that it is the first time */
+    slurm_node_table_no_room(lab->nodes, gang, 2, lab->now_s);
+    told(lab, "");
+    lab_destroy(lab);
+}
+
 static void a_job_is_followed_from_its_hold_to_its_end(void **state)
 {
     struct lab *lab = lab_create(NULL);
@@ -580,6 +615,7 @@ int main(void)
         cmocka_unit_test(nodes_have_room_and_devices_a_limit_of_jobs),
         cmocka_unit_test(a_node_is_falling_asleep_before_it_sleeps),
         cmocka_unit_test(a_gpu_that_counts_as_used_on_an_idle_node_is_taken),
+        cmocka_unit_test(devices_that_slurm_has_no_room_on_are_left_alone_for_a_while),
         cmocka_unit_test(a_job_is_followed_from_its_hold_to_its_end),
         cmocka_unit_test(devices_are_not_free_while_a_job_is_completing),
         cmocka_unit_test(slurms_own_requeue_is_the_same_job),

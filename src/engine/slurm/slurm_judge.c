@@ -273,6 +273,8 @@ static void judge_placed(struct slurm_control *c, struct slurm_ours *j, double n
         return;
     j->stage = STAGE_HELD;
     j->rest_s = now_s + rest_s(c, forgotten); /* it may have begun since the last look */
+    if (!j->stopping && !forgotten && !others)
+        slurm_node_table_no_room(c->nodes, j->devices, j->device_count, now_s);
     if (j->stopping)
         slurm_tell_end(c, j, ENGINE_END_STOPPED, now_s, NULL);
     else

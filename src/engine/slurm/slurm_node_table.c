@@ -109,6 +109,7 @@ int slurm_node_table_cluster(struct slurm_node_table *t, struct cluster **cluste
             (*cluster)->devices[n->first_device + i].drained = n->drained;
             (*cluster)->devices[n->first_device + i].taken = n->stuck >> i & 1;
         }
+        n->taken_told = n->stuck;
     }
     t->live = true;
     return 0;
@@ -276,35 +277,10 @@ static void set_room(struct slurm_node_table *t, struct node_entry *n,
     n->room_changed = t->changed = true;
 }
 
-#define STUCK_TEXT                                                                       \
-    "slurmctld counts it as used, but no job has it: 'scontrol reconfigure' frees it"
-
-/* After crashes slurmctld may count GPUs as used that no job has, and starts nothing
- * there that wants them.  On an idle node they are seen; they stay so until it counts
- * anew. */
-static void set_stuck(struct slurm_node_table *t, const struct node_entry *n,
-                      uint64_t was)
-{
-    for (int i = 0; i < n->device_count && t->live; i++) {
-        uint64_t bit = (uint64_t)1 << i;
-        bool stuck = n->stuck & bit;
-
-        if (!((n->stuck ^ was) & bit))
-            continue;
-        t->sink.event(t->sink.ctx,
-                      &(struct engine_event){.kind = stuck ? ENGINE_DEVICE_TAKEN
-                                                           : ENGINE_DEVICE_FREE,
-                                             .at_s = clock_epoch_s(),
-                                             .device = n->first_device + i,
-                                             .text = stuck ? STUCK_TEXT : NULL});
-    }
-}
-
 static void take_row(struct slurm_node_table *t, const struct slurm_node_row *row,
                      double now_s)
 {
     struct node_entry *n = slurm_node_table_entry(t, row->name);
-    uint64_t was;
     size_t at;
 
     if (!n && row->gres.kinds == 0 && row->gres.untyped == 0)
@@ -332,9 +308,7 @@ static void take_row(struct slurm_node_table *t, const struct slurm_node_row *ro
     str_copy(n->address, sizeof(n->address), row->address);
     n->watts = row->watts;
     n->reserved = row->reserved;
-    was = n->stuck;
-    n->stuck = row->idle ? row->used : was & row->used;
-    set_stuck(t, n, was);
+    n->stuck = row->idle ? row->used : n->stuck & row->used;
     if (row->drained == n->drained)
         return;
     n->drained = row->drained;
@@ -376,6 +350,7 @@ void slurm_node_table_take(struct slurm_node_table *t, const struct json_value *
         t->whole = true;
     }
     slurm_node_table_tell_rooms(t, now_s);
+    slurm_node_table_tell_taken(t, now_s);
     slurm_node_table_save(t);
 }
 

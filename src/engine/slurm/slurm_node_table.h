@@ -33,6 +33,11 @@ int slurm_node_table_cluster(struct slurm_node_table *table, struct cluster **cl
 void slurm_node_table_take(struct slurm_node_table *table,
                            const struct json_value *answer, double now_s);
 
+/* Slurm did not start a job on these devices, though nobody the daemon knows has them.
+ * From the second time in a row on they are taken for a while. */
+void slurm_node_table_no_room(struct slurm_node_table *table, const int *devices,
+                              int count, double now_s);
+
 /* Whether nodes can be put to sleep by Slurm, for those that come. */
 void slurm_node_table_allow_sleep(struct slurm_node_table *table, bool allowed);
 

@@ -1,5 +1,5 @@
 /* slurm_node_table_private.h - shared by slurm_node_table.c, which takes in what the
- * helper tells, slurm_node_file.c and slurm_node_questions.c */
+ * helper tells, slurm_node_file.c, slurm_node_taken.c and slurm_node_questions.c */
 #pragma once
 
 #include "base/vec.h"
@@ -20,6 +20,10 @@ struct node_entry {
     int share_most;         /* jobs a GPU takes at once */
     bool pins;              /* its GPUs are g0, g1... */
     uint64_t stuck;         /* GPUs that count as used, and nobody has them */
+    uint64_t refused;       /* those Slurm had no room on, until then, epoch */
+    double refused_until_s;
+    double refused_s, pause_s; /* when that was last, and how long they are left alone */
+    uint64_t taken_told;       /* of both, as told */
     char address[SLURM_ADDRESS_SIZE];
     double watts;  /* as Slurm meters it; NaN: it does not */
     double woke_s; /* it was told to wake, epoch; 0: not since it was put to sleep */
@@ -50,6 +54,9 @@ int slurm_node_table_type_at(const struct slurm_node_table *table,
                              const struct gpu_sheet *sheet);
 int slurm_node_table_take_type(struct slurm_node_table *table,
                                const struct gpu_sheet *sheet);
+
+/* slurm_node_taken.c: which devices are not to be had has changed, maybe. */
+void slurm_node_table_tell_taken(struct slurm_node_table *table, double now_s);
 
 /* slurm_node_file.c: what was known when the daemon ran last, and, when it has changed,
  * what is known now. */
