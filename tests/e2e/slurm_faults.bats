@@ -158,6 +158,28 @@ time.sleep(40)' "$CORGID_DIR/full" 3>&- &
     kill "$pid"
 }
 
+@test "a GPU that slurmctld counts as used and no job has is not planned with, until it counts anew" {
+    fake_helper << 'END'
+used = {True: "gpu:v100:1(IDX:1)", False: "gpu:v100:0(IDX:N/A)"}
+def rows(): # slurmctld counts anew when the file is there
+    return [{"name": "a", "state": "idle", "gres": "gpu:v100:2",
+             "gres_used": used[not os.path.exists("FREED")]},
+            {"name": "b", "state": "idle", "gres": "gpu:k80:1"}]
+def answer(r):
+    if r["op"] == "hello": hello(r)
+    elif r["op"] == "nodes": ok(r, fresh=True, rows=rows(), gone=[], more=False)
+    else: empty(r)
+END
+    sed -i "s|FREED|$CORGID_DIR/freed|" "$BATS_TEST_TMPDIR/helper"
+    corgid_start
+    gpu() { api GET /v1/devices | jq -e ".devices[] | select(.name == \"a:1\") | $1" > /dev/null; }
+    within 50 gpu '.state == "drained" and (.reason | test("scontrol reconfigure"))'
+    run -0 "$CORGI_BIN/corgi" nodes -d --socket "$CORGID_SOCKET"
+    [[ $output == *"a:1"*drained*"no job has it"* ]]
+    touch "$CORGID_DIR/freed"
+    within 100 gpu '.state == "free" and .reason == null'
+}
+
 @test "rows that make no sense are left out, and hurt nobody" {
     fake_helper << 'END'
 odd = [None, 7, [], {}, {"id": 1}, {"id": "1" * 500, "state": "running", "user": "a", "submit_s": 1},
